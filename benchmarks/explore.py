@@ -6,7 +6,7 @@ Cost: the default learner plays every stream of the bake-off with and without it
 of rows. A loss is the mean of what each distribution is expected to lose, so that draws do not
 blur it. `--streams unseen` plays those of unseen.toml.
 Worth: intervals of other policies on the logs of both. Without `GRAPHCB_DATA`, or with --quick,
-streams that are generated. All cores are used, but for the times at the end.
+streams that are generated. All cores are used, but for the times of a processor at the end.
 """
 
 import os
@@ -21,6 +21,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from measure import part_arguments
 from numpy.typing import NDArray
+from seen import interval
 from studies.bakeoff import study as bakeoff
 from studies.prepared import prepare
 
@@ -87,10 +88,12 @@ def cost(streams: Mapping[str, Mapping[str, Any]], n_seeds: int) -> list[str]:
         f"{name} {losses[name, 0.0]:.4f} -> {losses[name, SHARE]:.4f}" for name in most
     )
     extra = [losses[name, SHARE] - losses[name, 0.0] for name in streams]
-    middle = np.exp(median([np.log(ratio) for ratio in ratios.values()]))
+    logs = [float(np.log(ratios[name])) for name in streams]
+    low, high = interval(logs, [str(spec["file"]) for spec in streams.values()])
     lines += [
         "",
-        f"{n_seeds} seeds. The median ratio is {middle:.3f}. A decision loses {np.mean(extra):.4f} "
+        f"{n_seeds} seeds. The geometric mean is between {low:.3f} and {high:.3f} (95 % over "
+        f"tables), the median {np.exp(median(logs)):.3f}. A decision loses {np.mean(extra):.4f} "
         f"more on average, {max(extra):.4f} at most. The largest ratios: {shown}.",
     ]
     return lines
@@ -178,7 +181,7 @@ def in_cells(result: Any) -> str:
 
 
 def times(n_rounds: int) -> list[str]:
-    """Time of a decision with `explore`, as a ratio to one without, in turns."""
+    """Processor time of a decision with `explore`, as a ratio to one without, in turns."""
     lines = ["| K | bandit | cops and robbers | one reveals all |", "|---|---|---|---|"]
     for k in (2, 10, 200):
         cells = []
@@ -192,7 +195,7 @@ def times(n_rounds: int) -> list[str]:
 
 
 def seconds(graph: FeedbackGraph, explore: float, n_rounds: int) -> float:
-    """Seconds of one decision of an agent that has learned."""
+    """Processor time of one decision of an agent that has learned."""
     rng = np.random.default_rng(0)
     agent = InformationDirected(DefaultOracle(graph.n_actions), explore=explore)
     contexts = rng.normal(size=(n_rounds, 10))
@@ -200,10 +203,10 @@ def seconds(graph: FeedbackGraph, explore: float, n_rounds: int) -> float:
         p = agent.act(context, graph)
         agent.learn(context, np.arange(graph.n_actions), rng.random(graph.n_actions))
         draw(p, rng)
-    start = time.perf_counter()
+    start = time.process_time()
     for context in contexts:
         agent.act(context, graph)
-    return (time.perf_counter() - start) / n_rounds
+    return (time.process_time() - start) / n_rounds
 
 
 def main() -> None:
@@ -214,20 +217,20 @@ def main() -> None:
         ("--streams", {"default": bakeoff.NAME, "help": "the settings file that has them"}),
         ("--cost-only", {"action": "store_true"}),
     )
-    whole = bakeoff.read(bakeoff.NAME)
+    whole, played = bakeoff.read(bakeoff.NAME), bakeoff.read(given.streams)
     if given.quick or "GRAPHCB_DATA" not in os.environ:
         streams = whole.quick["streams"]
         chosen, n_seeds, n_rounds = dict(list(streams.items())[:1]), 1, 50
     else:
-        streams, n_seeds, n_rounds = bakeoff.read(given.streams).streams, given.seeds, 1000
+        streams, n_seeds, n_rounds = played.streams, given.seeds, 1000
         chosen = {name: whole.streams[name] for name in WORTH}
-    print(f"Loss with `explore = {SHARE}`, divided by the loss without.\n")
+    print(f"Loss with `explore = {SHARE}`, divided by the loss without. {played.seen_is}\n")
     print("\n".join(cost(streams, n_seeds)))
     if given.cost_only:
         return
     print(f"\nOther policies, judged on the first {ROUNDS_IN_A_LOG:,} decisions of the learner.\n")
     print("\n".join(worth(chosen)))
-    print("\nTime of `act` with `explore`, divided by the time without.\n")
+    print("\nProcessor time of `act` with `explore`, divided by that without.\n")
     print("\n".join(times(n_rounds)))
 
 

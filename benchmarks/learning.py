@@ -138,6 +138,7 @@ def plot(data: Data, lines: list[Line], folder: Any) -> None:
     from graphcb.figures.lines import OTHERS
 
     title = f"{data.name}: mean loss so far in one run of {data.n_rounds:,} rounds"
+    title += ", dashed: other packages"
     figure, axes = new_axes("round", "mean loss so far", title)
     colours = {"-": iter(OTHERS), "--": iter(OTHERS)}
     for line in lines:

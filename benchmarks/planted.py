@@ -3,9 +3,9 @@
     python benchmarks/planted.py [--only WORD] [--quick]
 
 A plant changes one line of the package or of a bound in a test, in a copy, and is met by the test
-that guards it. Unlike `mutations.py`, which changes at random, these are the mistakes that a test
-of an order must not let pass: another exponent, another constant, a missing term. Prints which were
-noticed, and fails if one was not.
+that guards it, which passes without the plant. Unlike `mutations.py`, which changes at random,
+these are the mistakes that a test of an order must not let pass: another exponent, another
+constant, a missing term. Prints which were noticed, and fails if one was not.
 """
 
 import argparse
@@ -29,6 +29,7 @@ LEMMA = "return 4.0 * alpha * np.log(4.0 * n_actions / (alpha * least))"
 REGRET = "tests/learning/test_regret.py"
 COROLLARY_3_3 = f"{REGRET}::test_corollary_3_3_regret_is_of_the_order_of_the_root"
 COROLLARY_3_5 = f"{REGRET}::test_corollary_3_5_regret_is_of_the_order_two_thirds"
+ALLOWED = "src/graphcb/exploration/allowed.py"
 CERTIFIES = "tests/agents/test_certificate.py"
 
 
@@ -96,11 +97,26 @@ PLANTS = (
         "play_drifting(LinearOGD(6, 3, learning_rate=0.2))", "play_drifting(OnlineRidge(6, 3))",
         CERTIFIES,
     ),
+    Plant(
+        "Limits", "the comparator may leave them", ALLOWED,
+        "lower, upper = _reached(box)", "lower, upper = np.zeros_like(p), np.ones_like(p)",
+        "tests/exploration/test_allowed.py",
+    ),
+    Plant(
+        "Limits", "the best action in place of the best within them", ALLOWED,
+        "best, _ = cheapest(-slopes, *box)",
+        "best = np.eye(p.size)[np.argmax(slopes)]", "tests/exploration/test_allowed.py",
+    ),
+    Plant(
+        "The sum of alpha_t", "half of its root", "src/graphcb/exploration/from_graphs.py",
+        "math.sqrt(alphas)", "math.sqrt(max(1.0, alphas)) / 2.0",
+        "tests/exploration/test_from_graphs.py",
+    ),
 )  # fmt: skip
 
 
-def is_noticed(plant: Plant) -> bool:
-    """Whether the test fails in a copy with the plant."""
+def fails(test: str, plant: Plant | None = None) -> bool:
+    """Whether the test fails in a copy, with the plant if one is given."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         ignored = shutil.ignore_patterns("__pycache__", "compiled")
@@ -108,14 +124,15 @@ def is_noticed(plant: Plant) -> bool:
         shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
         for file in ("pyproject.toml", "conftest.py"):
             shutil.copy(ROOT / file, folder)
-        path = folder / plant.file
-        text = path.read_text(encoding="utf-8")
-        if text.count(plant.old) != 1:
-            raise ValueError(
-                f"{plant.file} must have {plant.old!r} once, so that it can be changed"
-            )
-        path.write_text(text.replace(plant.old, plant.new), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", plant.test, "-q", "-x", "-m", "slow or not slow"]
+        if plant is not None:
+            path = folder / plant.file
+            text = path.read_text(encoding="utf-8")
+            if text.count(plant.old) != 1:
+                raise ValueError(
+                    f"{plant.file} must have {plant.old!r} once, so that it can be changed"
+                )
+            path.write_text(text.replace(plant.old, plant.new), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", test, "-q", "-x", "-m", "slow or not slow"]
         found = subprocess.run(
             [*command, "-p", "no:cacheprovider"],
             cwd=folder,
@@ -124,7 +141,7 @@ def is_noticed(plant: Plant) -> bool:
             text=True,
         )
     if found.returncode not in (0, 1):
-        raise RuntimeError(f"{plant.part}, {plant.wrong}: the test did not run\n{found.stdout}")
+        raise RuntimeError(f"{test} did not run\n{found.stdout}")
     return found.returncode == 1
 
 
@@ -136,9 +153,12 @@ def main() -> int:
     chosen = [one for one in PLANTS if given.only in one.part]
     if given.quick:
         chosen = [one for one in chosen if REGRET not in one.test]
+    for test in dict.fromkeys(one.test for one in chosen):
+        if fails(test):
+            raise RuntimeError(f"{test} must pass while nothing is planted")
     rows, missed = [], 0
     for one in chosen:
-        noticed = is_noticed(one)
+        noticed = fails(one.test, one)
         missed += not noticed
         print(f"{one.part}, {one.wrong}: {noticed}", file=sys.stderr, flush=True)
         rows.append((one.part, one.wrong, one.test.rpartition("/")[2], "yes" if noticed else "NO"))

@@ -91,16 +91,19 @@ def play(world: World, agent: Any, seed: int) -> tuple[float, float, float]:
     n_rounds = world.n_rounds
     contexts, means, losses = world.drawn(np.random.default_rng(seed), n_rounds)
     uniforms = np.random.default_rng((2, seed)).random(n_rounds)
-    shown = [np.flatnonzero(row) for row in world.graph.matrix]
+    comes = np.random.default_rng((3, seed)).random(losses.shape)  # below its chance, if it does
     due: deque[tuple[int, Any]] = deque()
-    actions, plays = np.empty(n_rounds, dtype=np.intp), np.zeros(len(shown), dtype=np.intp)
+    actions, plays = (
+        np.empty(n_rounds, dtype=np.intp),
+        np.zeros(world.graph.n_actions, dtype=np.intp),
+    )
     for t in range(n_rounds):
         played = play_round(agent, contexts[t], world.graph, None, uniforms[t])
         actions[t] = played.action
         due.append((t, played))
         while (t + 1) % world.batch == 0 and due and due[0][0] + world.delay <= t:
             past, answered = due.popleft()
-            seen = shown[answered.action]
+            seen = np.flatnonzero(comes[past] < world.graph.matrix[answered.action])
             row = plays[answered.action] if world.by_play else past
             plays[answered.action] += 1
             learn_revealed(agent, answered, seen, losses[row, seen])

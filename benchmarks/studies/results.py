@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from graphcb.checks import as_count
-from graphcb.commands.finishing import finish_shown
-from graphcb.commands.panels import ENDINGS, check_folder
+from graphcb.commands.panels import ENDINGS, check_folder, finish_shown
 from graphcb.datasets import DataNotFoundError
 from graphcb.experiments.curves import Curve, write_csv
 from graphcb.experiments.reproduction import Runs

@@ -9,7 +9,7 @@ call of GPT-4 costs a price in units of wrong answers, or comes out of a budget;
 The performance gap recovered is the share of the way from Mixtral's answers to GPT-4's; its
 average over the share of calls (APGR) is 0.5 for a router that tosses a coin. RouteLLM's own
 routers, which were trained beforehand, reach 0.603 at best, 35.4 % of the calls for half of the
-gap, and 54 % for 95 % of GPT-4's right answers, so the table has these points, too.
+gap, and 54 % for 95 % of GPT-4's right answers, so table and picture have these points, too.
 
 Five Llama models answered 5,533 other questions and said how sure they were, so there a threshold
 on the confidence of the weak model is a rival.
@@ -42,6 +42,9 @@ BUDGETS = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85)
 AUDIT_PRICE = 0.05  # on top of a call of the strong model, for somebody who judges both answers
 FOLDS = 5
 ENOUGH = 0.95  # of the right answers of the strong model
+GAPS = (0.5, 0.8)  # whose share of calls is told
+# The best of four routers in each column, which were trained with labels of MMLU.
+PUBLISHED, PUBLISHED_APGR, PUBLISHED_CALLS = "RouteLLM, as published", 0.603, (0.354, 0.703)
 
 Floats = NDArray[np.float64]
 
@@ -239,11 +242,14 @@ def table(found: Curves, questions: Questions, pair: Pair) -> Rows:
     for name, those in found.items():
         averages = [apgr(*one) for one in those]
         spread = f" +- {np.std(averages, ddof=1):.3f}" if len(averages) > 1 else ""
-        gaps = (0.5, 0.8, questions.gap)
+        gaps = (*GAPS, questions.gap)
         calls = [np.mean([calls_for(gap, *one) for one in those]) for gap in gaps]
         body.append(
             (name, f"{np.mean(averages):.3f}{spread}", *(f"{share:.1%}" for share in calls))
         )
+    if pair is MMLU:
+        calls = [f"{share:.1%}" for share in PUBLISHED_CALLS]  # type: ignore[misc]  # as written
+        body.append((PUBLISHED, f"{PUBLISHED_APGR:.3f}", *calls, ""))  # type: ignore[arg-type]
     head = (
         *("router", "average gap recovered", "calls for half of it", "for 80 % of it"),
         f"for {ENOUGH:.0%} of the strong one's right answers",
@@ -261,6 +267,7 @@ COLOURS = {
     "a coin": "#999999",
 }
 GRID = np.linspace(0.0, 1.0, 101)
+SAME = 0.01  # of the gap: lines that are drawn as one
 
 
 def draw(found: Curves, questions: Questions) -> Figure:
@@ -275,12 +282,19 @@ def draw(found: Curves, questions: Questions) -> Figure:
         right = low + (high - low) * each.mean(axis=0)
         style = "-" if name in ROUTERS else "--"
         label = f"{name}: {np.mean([apgr(*one) for one in those]):.3f}"
+        if name != "a coin" and np.abs(each - GRID).max() < SAME:
+            label += " (on the coin's line)"
         axes.plot(100.0 * GRID, right, style, color=COLOURS[name], linewidth=1.8, label=label)
         if len(those) > 1:
             wide = 2.0 * (high - low) * each.std(axis=0, ddof=1) / len(those) ** 0.5
             axes.fill_between(
                 100.0 * GRID, right - wide, right + wide, color=COLOURS[name], alpha=0.15
             )
+    axes.plot(
+        [100.0 * share for share in PUBLISHED_CALLS],
+        [low + (high - low) * gap for gap in GAPS],
+        "kx", markersize=8, markeredgewidth=2.0, label=f"{PUBLISHED}: {PUBLISHED_APGR:.3f}",
+    )  # fmt: skip
     axes.set(xlim=(0, 100), xlabel="calls of GPT-4, per cent", ylim=(low, None))
     axes.set_ylabel("right answers, per cent (not from 0)")
     n, seeds = len(questions.contexts), max(map(len, found.values()))

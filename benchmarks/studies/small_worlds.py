@@ -102,6 +102,12 @@ def as_amounts(x: Floats) -> Floats:
     return np.exp(2.0 * x)
 
 
+def then_in_kilograms(x: Floats) -> Floats:
+    """Weights in grams, and from half way in kilograms."""
+    unit = np.where(np.arange(len(x)) < len(x) // 2, 1.0, 1e-3)
+    return (500.0 + 200.0 * x) * unit[:, None]
+
+
 def with_sentinel(x: Floats) -> Floats:
     """One row in 500 has 999999 in one of its features."""
     rows = np.arange(7, len(x), 500)
@@ -142,6 +148,7 @@ def misled(graph: Any, before: list[float], after: list[float], most: float) -> 
 
 TEN, THREE = partial(linear, 10, 5), partial(linear, 3, 5)
 EXPONENTIAL, SENTINEL = partial(THREE, see=as_amounts), partial(THREE, see=with_sentinel)
+KILOGRAMS = partial(THREE, see=then_in_kilograms)
 CYCLE = np.roll(np.eye(4), 1, axis=1)
 TWENTY = "rewards of 4, range to 20"
 WORLDS: Mapping[str, World] = {
@@ -159,6 +166,9 @@ WORLDS: Mapping[str, World] = {
     "twenty topics, certain": bandit(
         2, 3000, partial(topics, 20, 0.3, (0.0, 1.0)), WORST, 0.1, n_seeds=20
     ),
+    "five arms, one outcome in ten": World(
+        FeedbackGraph(0.1 * np.eye(5)), 20_000, partial(arms, 5, 0.2), THOMPSON, 1.25
+    ),
     "late by 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, delay=1000),
     "batches of 1,000": bandit(10, 12_000, TEN, GAMMA, 1.15, batch=1000),
     "200 actions": bandit(200, 8000, partial(linear, 200, 5), GAMMA, 1.1),
@@ -170,6 +180,7 @@ WORLDS: Mapping[str, World] = {
     "plain": bandit(3, 6000, THREE),
     "features as exp(2x)": bandit(3, 6000, EXPONENTIAL, "plain", 2.0),
     "one row in 500 has 999999": bandit(3, 6000, SENTINEL, "plain", 3.0),
+    "grams, then kilograms": bandit(3, 6000, KILOGRAMS, "plain", 3.0),
     "5 of 200 features matter": bandit(3, 6000, partial(linear, 3, 200), "plain", 5.0),
     TWENTY: bandit(4, 4000, partial(rewards, 20.0)),
     "rewards of 4, range to 10,000": bandit(

@@ -126,7 +126,7 @@ def as_actions(actions: ArrayLike, n_actions: int) -> NDArray[np.intp]:
 
 def as_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """A float64 array in C order; no copy when it is one already."""
-    if type(values) is np.ndarray and values.dtype is FLOAT64 and values.flags.c_contiguous:
+    if type(values) is np.ndarray and values.dtype == FLOAT64 and values.flags.c_contiguous:
         return values  # the usual case, three times as fast as asking numpy
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":  # numpy would only warn
         raise TypeError(f"`{name}` must be an array of real numbers, got complex ones")

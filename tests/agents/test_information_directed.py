@@ -3,7 +3,7 @@ import pytest
 
 from graphcb import FeedbackGraph, InformationDirected, graphs
 from graphcb.agents import gamma_of
-from graphcb.exploration.information_directed import Memory, information_directed
+from graphcb.exploration.information_directed import START, information_directed
 from graphcb.oracles import DefaultOracle, LinearOGD, OnlineRidge
 from graphcb.saving import to_bytes
 
@@ -11,15 +11,16 @@ from graphcb.saving import to_bytes
 @pytest.mark.parametrize("oracle", [OnlineRidge(3, 2), DefaultOracle(3)], ids=repr)
 def test_it_plays_the_information_directed_choice_of_what_its_oracle_forecasts(oracle):
     agent, rng = InformationDirected(oracle), np.random.default_rng(0)
-    chain, memory = FeedbackGraph([[1, 1, 0], [0, 1, 1], [0, 0, 1]]), Memory()
+    chain, memory = FeedbackGraph([[1, 1, 0], [0, 1, 1], [0, 0, 1]]), START
     wanted, taken = np.zeros(3), np.zeros(3)
     for t, x in enumerate(rng.normal(size=(40, 2)), start=1):
         forecast = oracle.forecast(x, None)
-        expected, memory, more = information_directed(
-            *forecast, graph=chain, round_number=t, memory=memory, owed=wanted / (1.0 + taken)
+        looks = np.zeros(3), wanted, taken, np.arange(3)
+        expected, memory, wanted = information_directed(
+            *forecast, graph=chain, round_number=t, memory=memory, looks=looks
         )
         np.testing.assert_allclose(agent.act(x, chain), expected, rtol=1e-12)
-        wanted, taken = wanted + more, taken + expected @ chain.matrix
+        taken = taken + expected @ chain.matrix
         agent.learn(x, [0, 1, 2], rng.random(3))
         agent.waiting = None  # decisions in flight have tests of their own
     assert gamma_of(agent) is None

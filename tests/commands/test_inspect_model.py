@@ -5,7 +5,7 @@ import pytest
 
 import graphcb
 from graphcb.cli import main
-from graphcb.commands.model_facts import model_facts
+from graphcb.commands.inspect import model_facts
 from graphcb.problems.learned import learned_facts
 
 

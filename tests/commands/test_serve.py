@@ -181,6 +181,14 @@ def test_refusals(problem, tmp_path, capsys):
     assert not (tmp_path / "problem.db").exists()
 
 
+def test_why_it_does_not_start_is_in_its_log_too(problem, capsys):
+    arguments = ["serve", str(problem), "--log", "/no/such/folder/x.db", "--port", "0"]
+    assert main([*arguments, "--log-format", "json"]) == 2
+    line = json.loads(capsys.readouterr().err)
+    assert line["level"] == "error"
+    assert "the file cannot be opened" in line["message"]
+
+
 def test_keys_from_the_command_line(tmp_path, capsys):
     file = str(tmp_path / "keys.json")
     assert main(["serve-keys", "add", file, "shop"]) == 0

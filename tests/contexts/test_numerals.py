@@ -50,7 +50,7 @@ def test_a_word_after_numbers_is_warned_of_and_a_few_do_not_change_the_feature()
         encoder.learn({"x": str(n)})
     with pytest.warns(
         UserWarning,
-        match="the feature 'x' was 20 times a string that is a number, and is 'high' now",
+        match="the feature 'x' was 20 times a string that is a number, and is a word now",
     ):
         encoder.learn({"x": "high"})
     assert encoder.encode({"x": "7"}).values.size == 1  # still a number, as one in 21 is a word

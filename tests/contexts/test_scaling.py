@@ -83,13 +83,38 @@ def test_two_values_and_mostly_zeros_are_deviations(share):
     assert got == pytest.approx(expected, rel=0.02)
 
 
-def test_a_unit_that_changes_half_way_leaves_numbers_finite_and_in_order():
-    metres = np.random.default_rng(0).normal(5.0, 1.0, size=(2000, 1))
-    changed = np.where(np.arange(2000)[:, None] < 1000, metres, 1000.0 * metres)
-    got = scaled(changed)
-    assert np.isfinite(got).all()
-    late = slice(1900, 2000)
-    assert np.corrcoef(got[late, 0], metres[late, 0])[0, 1] > 0.9
+@pytest.mark.parametrize("factor", [1e-3, 1.0 / 60.0, 60.0, 1e3])
+@pytest.mark.parametrize("tails", ["even", "heavy"])
+def test_a_unit_that_changes_half_way_leaves_the_scale_as_it_was(factor, tails):
+    """What was learned at one deviation then holds in the new unit."""
+    metres = np.random.default_rng(0).normal(5.0, 2.0, size=(4000, 2))
+    if tails == "heavy":
+        metres = np.exp(metres)
+    is_late = np.arange(4000)[:, None] >= 2000
+    got = scaled(np.where(is_late, factor * metres, metres))
+    np.testing.assert_array_equal(got[:2000], scaled(metres)[:2000])
+    assert np.sqrt(np.mean((got - scaled(metres))[3000:] ** 2)) < 0.2
+
+
+def test_what_is_no_new_unit():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3000)
+    columns = {
+        "in order": np.sort(x),
+        "wanders": np.cumsum(x),
+        "code, late": np.where((rng.random(3000) < 0.3) & (np.arange(3000) > 1000), -999.0, x),
+        "heavy tails": np.exp(5.0 * x),
+        "Cauchy": rng.standard_cauchy(3000),
+        "rare": x * (rng.random(3000) < 0.01),
+        "stands still, then moves": np.where(np.arange(3000) < 1500, 3.0, x),
+        "moves, then stands still": np.where(np.arange(3000) < 1500, x, 3.0),
+        "clock": 1.7e9 + np.cumsum(rng.exponential(60.0, 3000)),
+        "integers": rng.poisson(2.0, 3000) * 1.0,
+    }
+    scales = NumberScales(len(columns))
+    for row in np.column_stack(list(columns.values())):
+        scales.count(row)
+    assert dict(zip(columns, scales.counts.tolist(), strict=True)) == dict.fromkeys(columns, 3000)
 
 
 def test_the_sample_is_exact_while_it_fills_and_then_one_of_all_values():

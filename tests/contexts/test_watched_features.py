@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import load, save
-from graphcb.contexts.watched_features import FIRST, WATCHED, WatchedFeatures
+from graphcb.contexts.watched_features import FIRST, NUMBERS, VALUES, WATCHED, WatchedFeatures
 from graphcb.problems import Learner, Problem
 
 
@@ -57,6 +57,16 @@ def test_dense_rows_have_numbers_for_names():
     rows = rng.normal(size=(900, 3))
     rows[600:, 1] += 2.0
     assert [one.name for one in _watched(rows).alarms()] == ["1"]
+
+
+@pytest.mark.parametrize("first", [np.ones(5), {"amount": 1.0, "a": 2.0, "b": 3.0}])
+def test_rows_of_other_lengths_and_kinds_keep_what_is_known(first):
+    watched = _watched([first] * 3 + [np.array([7.0, 8.0])])
+    names = tuple(first) if type(first) is dict else ("0", "1", "2", "3", "4")
+    assert watched.names == (*names, *(name for name in "01" if name not in names))
+    place = watched.names.index("1")
+    assert watched.kept[place, VALUES + int(watched.kept[place, NUMBERS]) - 1] == 8.0
+    assert len(watched.kept) == len(watched.known) == len(watched.names)
 
 
 def test_declared_features_alone_are_watched_and_no_more_than_64():

@@ -9,7 +9,7 @@ import pytest
 
 from graphcb import DecisionLog, Policy, Problem, SquareCBG, Uniform, graphs
 from graphcb.agents import information_directed
-from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, replay, together, verify
+from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, lessons, replay, verify
 from graphcb.decisions import training as trainings
 from graphcb.evaluation import evaluate, logged, shadow, summarize
 from graphcb.problems.guarded import explorer_of
@@ -514,9 +514,9 @@ def test_feedback_that_comes_with_its_decision_is_learned_without_asking(
     url, trainer, monkeypatch, at_once
 ):
     """Also in parts, and as a replay learns it; large contexts are decoded again."""
-    monkeypatch.setattr(together, "BYTES_AT_ONCE", at_once)
-    decoded, decode = [], together.decode
-    monkeypatch.setattr(together, "decode", lambda text: decoded.append(text) or decode(text))
+    monkeypatch.setattr(lessons, "BYTES_AT_ONCE", at_once)
+    decoded, decode = [], lessons.decode
+    monkeypatch.setattr(lessons, "decode", lambda text: decoded.append(text) or decode(text))
     asked, find = [], trainings.find_in_log
     monkeypatch.setattr(
         trainings, "find_in_log", lambda storage, some: asked.append(some) or find(storage, some)

@@ -45,6 +45,17 @@ def test_whatever_json_holds(value):
     assert decode(encode(value, "context")) == value
 
 
+numerals = st.from_regex(
+    r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][-+]?[0-9]{1,3})?", fullmatch=True
+)
+
+
+@given(st.lists(numerals | texts.map(json.dumps) | st.sampled_from(["NaN", r'"\ud800"', "-0"])))
+def test_json_is_read_as_python_reads_it(pieces):
+    text = f"[{', '.join(pieces)}]"
+    assert repr(decode(b"j" + text.encode())) == repr(json.loads(text))
+
+
 def test_lists_are_arrays_and_tables_stay_tables():
     np.testing.assert_array_equal(decode(encode([1, 2], "actions")), [1, 2])
     np.testing.assert_array_equal(decode(encode([1, 0.5], "context")), [1.0, 0.5])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from graphcb import DecisionLog, Policy, Problem
-from graphcb.agents.in_flight import FADES
 from graphcb.decisions import replay
+from graphcb.exploration.in_flight import FADES
 from graphcb.problems.guarded import explorer_of
 from graphcb.saving import to_bytes
 

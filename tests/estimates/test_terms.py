@@ -13,7 +13,7 @@ from graphcb.estimates.estimate import Conditions
 from graphcb.estimates.estimators import estimates
 from graphcb.estimates.intervals import confidence_sequence
 from graphcb.estimates.moments import Moments
-from graphcb.estimates.terms import doubly_robust_terms, graph_terms, plain_terms
+from graphcb.estimates.terms import doubly_robust_terms, graph_terms
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "evaluation.py"
 spec = importlib.util.spec_from_file_location("simulated_logs", BENCHMARK)
@@ -86,17 +86,6 @@ def test_the_graph_lowers_the_variance_under_cops_and_robbers():
     variance = {name: one.values.var() for name, one in found.items()}
     assert variance["plain"] / variance["graph"] > 5.0
     assert variance["graph"] / variance["doubly robust"] > 1.0
-
-
-def test_plain_terms_use_the_played_action_alone():
-    terms = plain_terms(
-        np.array([0.5, 0.5]),
-        np.array([0.2, 0.8]),
-        played=np.array([True, False]),
-        revealed=np.array([True, True]),
-        losses=np.array([0.4, 0.9]),
-    )
-    assert terms == pytest.approx(0.5 * 0.4 / 0.2)
 
 
 def test_perfect_predictions_leave_no_noise():

@@ -295,6 +295,26 @@ def test_decisions_stand_for_those_of_the_same_action_whose_feedback_is_missing(
     assert np.mean([one.graph.value for one in found]) == pytest.approx(truth, abs=0.01)
 
 
+def test_a_difference_is_as_uncertain_as_the_weights_that_both_means_are_divided_by():
+    """Reviews (action 0) of safe cases are rare: both means have less than half of the weight
+    without any, and more than it all with two, although nearly all that differs was seen."""
+    graph, n, missed = graphs.apple_tasting(2), 300, 0
+    for seed in range(30):
+        rng, made = np.random.default_rng(seed), []
+        for position in range(1, n + 1):
+            is_risky = rng.random() < 0.4
+            p = [1.0, 0.0] if is_risky else [0.005, 0.995]
+            action = int(rng.random() >= p[0])
+            losses = {0: 0.1, 1: float(rng.random() < (0.8 if is_risky else 0.05))}
+            made.append(row(graph, p, action, losses if action == 0 else None, position))
+        risky = np.mean([one.probabilities[0] == 1.0 for one in made])
+        truth = 0.7 * risky + (1.0 - risky) * 0.005 * (0.05 - 0.1)
+        normal = evaluate(made, constant(1), against=logged).difference.normal
+        assert normal.upper - normal.lower < 1.0  # of 2
+        missed += not normal.lower <= truth <= normal.upper
+    assert missed <= 4
+
+
 def test_where_few_decisions_tell_policies_apart_their_difference_is_not_sure():
     """Three rare decisions have most of the weight, and happen to have one loss."""
     graph, common, rare = graphs.bandit(2), [0.5, 0.5], [0.99, 0.01]

@@ -44,7 +44,7 @@ def score(comparison, cuts=(0, 7, 7, 200, 300)):
 def test_the_model_and_the_best_constant_action_are_scored():
     comparison = Comparison(model())
     losses = score(comparison)
-    assert comparison.mean_loss == pytest.approx(losses.mean())
+    assert comparison.means_by_seed[0] == pytest.approx(losses.mean())
     name, loss = comparison.best_constant
     assert name == "b"
     assert loss == pytest.approx(LOSSES[:, 1].mean())
@@ -77,7 +77,7 @@ def test_the_curves_end_at_the_last_row_however_many_there_are():
     comparison.add(examples, comparison.model.player.play(examples))
     rounds, curves = comparison.curves()
     assert rounds[-2:] == [1500, 1501]
-    assert curves["SquareCB.G"][-1] == comparison.mean_loss
+    assert curves["SquareCB.G"][-1] == comparison.means_by_seed[0]
     assert curves["always b"][-1] == comparison.best_constant[1]
     assert curves["full information"][-1] == comparison.full_information_loss
 

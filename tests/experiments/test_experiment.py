@@ -123,6 +123,33 @@ def test_the_numbers_of_the_graph_are_in_gamma(agent, gamma):
     assert getattr(built, "schedule", None) == gamma
 
 
+@pytest.mark.parametrize(
+    ("name", "n_actions", "domination", "own", "costly"),
+    [
+        ("review (3 actions)", 3, 1, 1, (0,)),
+        ("apple tasting (10 actions)", 10, 1, 1, (0,)),
+        ("revealing action (5 actions)", 5, 1, 2, (0,)),
+        ("cycle (6 actions)", 6, 6, 0, (0, 2, 4)),
+        ("blocks, d = 2", 6, 2, 2, (0, 3)),
+        ("blocks, d = 8", 24, 8, 8, tuple(range(0, 24, 3))),
+    ],
+)
+def test_each_graph_of_weak_feedback_is_weakly_observable_with_a_known_number(
+    name, n_actions, domination, own, costly
+):
+    experiment = read("weak-feedback")
+    line = next(one for one in experiment.lines if one.name == name)
+    environment = experiment.problem_of(line).environment
+    graph = environment.graph
+    assert graph.observability == "weak"
+    assert (graph.n_actions, graph.weak_domination_number()) == (n_actions, domination)
+    assert graph.self_looped_independence_number() == own
+    assert environment.costly == costly
+    # Whoever plays none of the costly ones learns nothing of some of the others.
+    others = [action for action in range(n_actions) if action not in costly]
+    assert (graph.matrix[others].max(axis=0)[others] == 0.0).any()
+
+
 def test_what_misspecification_is_drawn_against():
     experiment = replace(read("misspecified"), n_rounds=100)
     scales = experiment.scales()

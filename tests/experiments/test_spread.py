@@ -3,10 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from graphcb.experiments.curves import Curve, Setting, summarise
+from graphcb.experiments.curves import Curve, Setting, repeats, spreads, summarise
 from graphcb.experiments.experiment import read
 from graphcb.experiments.lines import Grid
-from graphcb.experiments.spread import repeats, spreads
 
 
 def runs(order, draws, n=40, agent="a"):
@@ -46,7 +45,7 @@ def test_repeats_share_the_runs_of_the_panel_and_greedy_depends_on_the_order_alo
         n_rounds=60,
     )
     curves = [panel.play(setting) for setting in panel.settings()]
-    settings = repeats(panel, summarise(curves))
+    settings = repeats(summarise(curves))
     assert len(settings) == len(set(settings)) == 9 * 4  # no constant action
     own = {repr(panel.identity(setting)) for setting in panel.settings()}
     shared = [setting for setting in settings if repr(panel.identity(setting)) in own]

@@ -13,7 +13,7 @@ from graphcb.exploration.beliefs import (
     shares_of,
     sharing,
 )
-from graphcb.exploration.information_directed import Memory, information_directed
+from graphcb.exploration.information_directed import information_directed
 
 
 def looks_at(f, deviations, best):
@@ -73,15 +73,15 @@ def test_of_many_actions_fewer_are_worth_their_price():
 
 def test_who_is_owed_looks_gets_them_where_others_do_not_help():
     forecast = np.array([0.5, 0.7]), np.array([0.02, 0.15]), np.array([0.01, 0.5])
-    rest = np.array([3000.0, 200.0]), 1.0
+    rest, none = (np.array([3000.0, 200.0]), 1.0), np.zeros(0)
 
     def played(owed):
         p, _, looks = information_directed(
             *forecast, *rest,
             graph=graphs.bandit(2), round_number=3000,
-            memory=Memory(0.0, 0.0, 200.0, 10.0), owed=np.array([0.0, owed]),
+            memory=(0.0, 0.0, 200.0, 10.0), looks=(none, np.array([0.0, owed]), none, np.arange(2)),
         )  # fmt: skip
-        return p[1], looks[1]
+        return p[1], looks[1] - owed
 
     before, looks = played(0.0)
     assert played(2.0)[0] > 20.0 * before

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from graphcb import FeedbackGraph, graphs
 from graphcb.exploration.due_looks import BLIND, RARE
 from graphcb.exploration.information_directed import (
+    START,
     WRITTEN_OUT,
-    Memory,
     _choose,
     check_memory,
     information_directed,
@@ -39,7 +40,7 @@ def test_it_is_always_a_distribution_and_a_memory(numbers, t):
     f, deviations, gains, counts, matrix = (np.array(part, dtype=float) for part in numbers)
     graph = FeedbackGraph(matrix.reshape(f.size, f.size))
     assume(graph.observability != "unobservable")
-    memory = Memory()
+    memory = START
     for _ in range(3):
         p, memory, _ = information_directed(
             f, deviations, gains, counts, 1.0, graph=graph, round_number=t, memory=memory
@@ -116,13 +117,13 @@ def test_where_contexts_are_diverse_it_pays_for_fewer_looks():
     parts = (shares, np.full(2, 0.1), np.log1p(20.0 / counts), counts, 1.0)
     alone, shared = (
         information_directed(*parts, graph=graphs.bandit(2), round_number=800, memory=memory)[0]
-        for memory in (Memory(), Memory(parameters=20.0))
+        for memory in (START, (0.0, 0.0, 0.0, 20.0))
     )
     assert 0.0 <= shared[1] < 0.1 * alone[1]
 
 
 def test_an_action_that_was_hardly_seen_is_looked_at_however_many_parameters_others_share():
-    memory, deviations = Memory(looks=200.0, parameters=20.0), np.array([0.02, 0.2])
+    memory, deviations = (0.0, 0.0, 200.0, 20.0), np.array([0.02, 0.2])
     for seen, least, most in ((2.0, 0.1, 1.0), (400.0, 0.0, 0.02)):
         counts = np.array([400.0, seen])
         parts = (np.array([0.4, 0.5]), deviations, np.full(2, 0.05), counts, 1.0)
@@ -190,6 +191,42 @@ def test_large_families_give_the_same_as_their_matrix(family):
     graph, rng = family(WRITTEN_OUT + 8), np.random.default_rng(0)
     values = rng.random(graph.n_actions)
     np.testing.assert_allclose(graph.structure.sums_revealed(values), graph.matrix @ values)
+
+
+@pytest.mark.parametrize("written_out", [WRITTEN_OUT, 1])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize(
+    "family", [graphs.bandit, graphs.full_information, graphs.cops_and_robbers, graphs.inventory]
+)
+def test_outcomes_that_come_seldom_whatever_is_played_hide_nothing(
+    family, is_sparse, written_out, monkeypatch
+):
+    """They did: playing the best action was taken to hide its loss, and all were looked at."""
+    monkeypatch.setattr("graphcb.exploration.information_directed.WRITTEN_OUT", written_out)
+    always = family(5)
+    matrix = 0.1 * always.matrix
+    seldom = FeedbackGraph(csr_array(matrix) if is_sparse else matrix)
+    rng = np.random.default_rng(0)
+    for t in (1, 50, 5000):
+        parts = forecast(rng.random(5), deviation=0.2, count=float(t))
+        p, _, owed = information_directed(*parts, graph=always, round_number=t)
+        found, _, also_owed = information_directed(*parts, graph=seldom, round_number=t)
+        np.testing.assert_allclose(found, p, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(also_owed, owed)
+
+
+def test_what_a_look_tells_is_not_relative():
+    """A scout waits for the rounds in which it is likely to find something."""
+    parts = forecast([0.3, 0.35, 0.9], deviation=0.3, gain=0.5, count=5.0)
+    memory = 1.0, 0.05, 100.0, 8.0  # regret, information, looks, parameters
+    scout = np.array([[0.0] * 3, [0.0] * 3, [1.0] * 3])
+    likely, unlikely = (
+        information_directed(
+            *parts, graph=FeedbackGraph(q * scout), round_number=1000, memory=memory
+        )[0][2]
+        for q in (0.9, 0.01)
+    )
+    assert unlikely < 0.5 * likely
 
 
 def smallest_slowly(odds, widths, floor, ceiling):

@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from graphcb import Encoder, InformationDirected, graphs, load, save
 from graphcb.agents import Uniform
 from graphcb.oracles import ActionFeatureOracle
+from graphcb.oracles.action_rows import fill_products
 from graphcb.saving import to_bytes
 
 
@@ -25,6 +26,16 @@ def trained(n_rounds=50, **settings):
 
 def pairs(rows):
     return [(np.flatnonzero(row), row[row != 0.0]) for row in np.asarray(rows, dtype=float)]
+
+
+@pytest.mark.parametrize("n_products", [6, 3])
+def test_products_are_0_in_the_mean(n_products):
+    """Squares are no second constant, which all actions would share."""
+    rng, total, products = np.random.default_rng(0), np.zeros(n_products), np.empty(n_products)
+    for row in rng.normal(size=(4000, 3)):
+        fill_products(row, 1.0, products)
+        total += products
+    assert np.abs(total / 4000.0).max() < 0.03
 
 
 class TestActionFeatureOracle:

@@ -163,3 +163,16 @@ def test_in_a_still_world_an_action_that_is_not_seen_stays_known():
     assert later.losses[0] > known.losses[0] - 0.05
     assert later.deviations[0] < 1.2 * known.deviations[0]
     assert oracle.blend.ages.tolist() == [275.0, 0.0]
+
+
+def test_what_was_never_seen_is_worked_out_once_and_is_what_it_is_alone():
+    """The last 20 of 60 actions were not there yet while the range shrank and grew."""
+    rng, oracle = np.random.default_rng(0), DefaultOracle(40, loss_range=(0.0, 100.0))
+    for _ in range(100):
+        oracle.update(rng.normal(size=3), rng.permutation(5)[:2], 4.0 + rng.random(2))
+    oracle.grow(60)
+    x = rng.normal(size=3)
+    together = np.array(oracle.forecast(x)[:4])
+    alone = np.array([np.ravel(oracle.forecast(x, [a])[:4]) for a in range(60)]).T
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    assert len(np.unique(together, axis=1).T) == 5 + 1

@@ -3,7 +3,8 @@ import pytest
 
 from graphcb.oracles import pairs
 from graphcb.oracles.action_rows import Rows, no_products
-from graphcb.oracles.pairs import IN_BLOCKS, PRIOR_VARIANCE, PairPosterior
+from graphcb.oracles.pair_priors import PRIOR_VARIANCE
+from graphcb.oracles.pairs import IN_BLOCKS, PairPosterior
 
 NONE = np.empty(0)  # products of the context
 
@@ -23,8 +24,8 @@ def dense(rng, n_rows, n_features):
 class Textbook:
     """The same filter on all pairs written out, with one covariance matrix."""
 
-    def __init__(self, size):
-        self.weights, self.covariance = np.zeros(size), np.eye(size) * PRIOR_VARIANCE
+    def __init__(self, priors):
+        self.weights, self.covariance = np.zeros(len(priors)), np.diag(priors)
 
     def score(self, phi):
         return self.weights @ phi, phi @ self.covariance @ phi
@@ -37,6 +38,14 @@ class Textbook:
         self.covariance -= np.outer(along, along) * scale**2 * mean * (1.0 - mean)
 
 
+def priors_of(posterior, n_actions, n_contexts):
+    """The prior variances of all pairs, written out."""
+    actions, contexts = np.divmod(np.arange(n_actions * n_contexts), n_contexts)
+    priors = posterior.priors
+    return priors.of(np.minimum(actions, priors.actions.size - 1),
+                     np.minimum(contexts, priors.contexts.size - 1))  # fmt: skip
+
+
 def written_out(rows, r, x):
     values = rows.values[rows.starts[r] : rows.starts[r + 1]]
     return np.outer(values, x).ravel()
@@ -45,7 +54,8 @@ def written_out(rows, r, x):
 @pytest.mark.parametrize("together", [0, 5])
 def test_one_block_is_the_textbook_filter(together):
     rng, places = np.random.default_rng(0), np.arange(5)
-    posterior, textbook = PairPosterior(together), Textbook(4 * 5)
+    posterior = PairPosterior(together)
+    textbook = Textbook(priors_of(posterior, 4, 5))
     for _ in range(30):
         x, rows = rng.normal(size=5), dense(rng, 3, 4)
         shares = rng.random(3)
@@ -73,7 +83,8 @@ def test_pairs_of_one_feature_stay_in_one_block():
 def test_features_with_blocks_of_their_own_learn_as_if_they_were_alone():
     """Two actions without a common feature, in two blocks: two textbook filters."""
     rng, places = np.random.default_rng(0), np.arange(200)
-    posterior, alone = PairPosterior(200), [Textbook(200), Textbook(200)]
+    posterior = PairPosterior(200)
+    alone = [Textbook(priors_of(posterior, 1, 200)) for _ in range(2)]
     for t in range(10):
         x, share = rng.normal(size=200) / 14.0, rng.random()
         posterior.learn((places, x), NONE, rows_of([(t % 2, 1.0)]), np.array([share]))
@@ -123,7 +134,11 @@ def test_pairs_beyond_the_last_place_share_places():
 
 def test_products_are_a_block_of_their_own():
     """With pairs that are all zero, the products alone are the textbook filter."""
-    rng, posterior, textbook = np.random.default_rng(0), PairPosterior(1, 5), Textbook(5)
+    rng, posterior, textbook = (
+        np.random.default_rng(0),
+        PairPosterior(1, 5),
+        Textbook([PRIOR_VARIANCE] * 5),
+    )
     row, nothing = (np.arange(1), np.zeros(1)), rows_of([(0, 0.0)], [(0, 0.0)])
     for _ in range(20):
         own, products, shares = rng.normal(size=2), rng.normal(size=(2, 3)), rng.random(2)

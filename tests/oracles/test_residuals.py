@@ -7,22 +7,20 @@ from graphcb import InformationDirected, graphs
 from graphcb.contexts import Encoder
 from graphcb.oracles import DefaultOracle
 from graphcb.oracles.posterior import PI_8, sharpened, step_and_shrink
-from graphcb.oracles.residuals import LEVELS, doubt_the_pool, noises_of, note_levels, units_of
+from graphcb.oracles.residuals import LEVELS, doubting_the_pool, noises_of, note_levels, units_of
 from graphcb.saving import from_bytes, to_bytes
 
 
 def test_quiet_losses_sharpen_what_was_learned_and_nothing_else():
-    quiet = np.full(3, 0.01)
-    found = sharpened(np.array([4.0, 1.0, 1e-3]), 4.0, quiet)
+    found = [sharpened(leverage, 4.0, 0.01) for leverage in (4.0, 1.0, 1e-3)]
     assert found[0] == 4.0  # nothing was learned
     assert found[1] == pytest.approx(1.0 / (0.25 + 0.75 / 0.01))
     assert found[2] == pytest.approx(0.01 * 1e-3, rel=1e-3)  # all was
-    np.testing.assert_array_equal(sharpened(np.ones(1), 4.0, np.full(1, 5.0)), [1.0])
+    assert sharpened(1.0, 4.0, 5.0) == 1.0
 
 
 def test_a_pool_is_doubted_until_an_action_has_losses_of_its_own():
-    deviations = np.full(3, 0.1)
-    doubt_the_pool(deviations, np.full(3, 0.5), np.array([0.0, 20.0, 1e6]))
+    deviations = [doubting_the_pool(0.1, 0.5, count) for count in (0.0, 20.0, 1e6)]
     np.testing.assert_allclose(
         deviations, [0.5, (0.75 * 0.01 + 0.25 * 0.25) ** 0.5, 0.1], rtol=1e-4
     )

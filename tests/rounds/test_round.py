@@ -17,7 +17,7 @@ INSIDE = ("rounds", "agents", "problems")
 # Steps of a round. Whatever plays rounds calls `play_round` and `learn_revealed` instead.
 STEPS = {"act_on", "action_at", "at_time", "hook", "learn_from"}
 ELSEWHERE = {
-    "decisions/together.py": {"hook"},  # whether an agent may have judged before it failed
+    "decisions/lessons.py": {"hook"},  # whether an agent may have judged before it failed
     "decisions/versions.py": {"learn_from"},  # a round of another version is not judged
     "decisions/explaining.py": {"at_time", "hook"},  # the rules of a round that was played
     "commands/predict.py": {"action_at"},  # nothing is revealed, so there is no round

@@ -1,13 +1,16 @@
 """Clients that mean no good, with and without a key, and what they must not learn."""
 
+import asyncio
 import contextlib
 import json
 import logging
 import os
 import socket
 import stat
+import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -55,6 +58,24 @@ def test_errors_do_not_show_where_the_log_is(start, tmp_path):
         status, answer = service.call(*call)
         assert status == 404
         assert str(tmp_path) not in answer["error"]["message"]
+    made = service.call("POST", "/v1/decisions", ASK)[1]["decision_id"]
+    other = made[:-1] + ("1" if made[-1] == "0" else "0")
+    message = service.call("GET", f"/v1/decisions/{other}")[1]["error"]["message"]
+    assert message.startswith(f"decision {other!r} is not in the log, ")
+
+
+def test_a_log_that_is_gone_is_named_to_the_operator_alone(start, tmp_path, caplog):
+    service = start()
+    assert service.call("POST", "/v1/decisions", ASK)[0] == 200
+    for one in tmp_path.glob("*.db*"):
+        one.unlink()
+    answers = [service.call("POST", "/v1/decisions", ASK) for _ in range(3)]
+    assert [status for status, _ in answers[1:]] == [500, 500]
+    assert answers[-1][1]["error"]["message"] == (
+        "the log is damaged or gone; the service's own log says more"
+    )
+    assert "the log is no longer there" in caplog.messages[-1]
+    assert "Traceback" not in caplog.text
 
 
 def test_what_clients_sent_is_not_in_the_services_own_log(start, caplog):
@@ -158,6 +179,48 @@ def test_silent_connections_do_not_take_the_place_of_others(serve, monkeypatch):
             assert service.call("POST", "/v1/decisions", ASK)[0] == 200
 
 
+def test_requests_without_their_bodies_do_not_take_the_place_of_others(serve, monkeypatch):
+    monkeypatch.setattr(server, "CONNECTIONS", 10)
+    service = serve()
+    assert service.call("POST", "/v1/decisions", ASK)[0] == 200  # machine code is loaded
+    where = urlsplit(service.address)
+    head = b"POST /v1/decisions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with contextlib.ExitStack() as stack:
+        for _ in range(30):
+            address = (where.hostname, where.port)
+            one = stack.enter_context(socket.create_connection(address, timeout=20.0))
+            with contextlib.suppress(OSError):
+                one.sendall(head + b"Content-Length: 100\r\n\r\n{")
+        end = time.monotonic() + 5.0  # half of what a body may take
+        while (
+            service.call("POST", "/v1/decisions", ASK)[0] != 200
+        ):  # until they are noticed as gone
+            assert time.monotonic() < end
+        assert service.call("POST", "/v1/decisions", ASK)[0] == 200
+
+
+def test_a_new_connection_is_not_closed_where_all_others_are_busy(serve, monkeypatch):
+    monkeypatch.setattr(server, "CONNECTIONS", 20)
+    service = serve()
+    assert service.call("POST", "/v1/decisions", ASK)[0] == 200
+    release, before = threading.Event(), server.REFUSED["room"]
+
+    async def hold():
+        await service.service.desk.ask(lambda together: release.wait(60.0), is_long=True)
+
+    held = asyncio.run_coroutine_threadsafe(hold(), service.service.desk._loop)
+    body = json.dumps(ASK)
+    with contextlib.ExitStack() as stack:
+        busy = [stack.enter_context(contextlib.closing(service.connect())) for _ in range(17)]
+        for one in busy:
+            one.request("POST", "/v1/decisions", body, {"Content-Type": "application/json"})
+        assert service.call("GET", "/livez")[0] == 200
+        release.set()
+        held.result(60.0)
+        assert [one.getresponse().status for one in busy] == [200] * 17
+    assert server.REFUSED["room"] == before
+
+
 def test_a_client_that_does_not_read_is_closed(serve, monkeypatch):
     monkeypatch.setattr(server, "WRITE_SECONDS", 0.2)
     service = serve()
@@ -200,9 +263,18 @@ def test_features_that_are_missing_are_counted(start):
         assert service.call("POST", "/v1/decisions", {"context": context})[0] == 200
     batch = {"decisions": [{"context": one} for one in contexts]}
     assert service.call("POST", "/v1/decisions", batch)[0] == 200
+    assert service.call("POST", "/v1/decisions", {})[0] == 200
+    assert service.call("POST", "/v1/decisions", {"context": [1.0, 2.0]})[0] == 200
     text = service.ask("GET", "/metrics")[2].decode()
-    assert 'graphcb_missing_features_total{feature="amount"} 5.0' in text
+    assert 'graphcb_missing_features_total{feature="amount"} 7.0' in text
     assert 'feature="country"' not in text  # it may be missing
+
+
+def test_a_feature_inside_an_object_is_not_missing(start):
+    service = start(replace(FRAUD, features={"user.age": "number"}))
+    for context in ({"user": {"age": 31}}, {"user.age": 31}, {"user": {"age": None}}):
+        assert service.call("POST", "/v1/decisions", {"context": context})[0] == 200
+    assert service.service.metrics.missing == {"user.age": 1}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
@@ -316,6 +388,17 @@ def test_the_rate_counts_rounds_and_not_requests(start, tmp_path):
     assert (status, 10 < int(answered["retry-after"]) <= 18) == (429, True)
     for _ in range(10):
         assert service.call("POST", "/v1/decisions", ASK, headers[1])[0] == 200
+
+
+def test_the_rate_counts_the_bytes_of_long_bodies(start, tmp_path):
+    """A text of a million characters takes a quarter of a second to hash."""
+    keys = Keys(tmp_path / "keys.json")
+    headers = {"Authorization": f"Bearer {keys.add('shop', ['decide'])}"}
+    service = start(keys=keys, limits=RequestLimits(per_second=1.0))
+    long = {"context": {"amount": 1.0, "note": "word " * 100_000}}
+    assert service.call("POST", "/v1/decisions", long, headers)[0] == 200
+    status, sent, _ = service.ask("POST", "/v1/decisions", ASK, headers)
+    assert (status, 60 < int(sent["retry-after"]) <= 126) == (429, True)
 
 
 def test_work_grows_with_actions_and_graphs_of_ones_own():

@@ -98,6 +98,9 @@ def test_the_page_is_alive(demo, browser, tmp_path, scheme, width):
     assert len(drawn) == 3
     wide = watched.page.evaluate("document.documentElement.scrollWidth")
     assert wide <= width  # nothing sticks out on a phone
+    cut = "[...document.querySelectorAll('main .scroll:not(details *)')]"
+    wider = "some(x => x.scrollWidth > x.clientWidth)"
+    assert not watched.page.evaluate(f"{cut}.{wider}")  # nor has to be scrolled
     picture = tmp_path / "page.png"
     watched.page.screenshot(path=picture, full_page=True)
     assert picture.stat().st_size > 20_000
@@ -276,6 +279,20 @@ def test_the_page_says_when_the_service_is_gone(serve, browser):
     watched = Watched(browser, service.address)
     watched.wait("document.getElementById('state').textContent === 'live'")
     watched.page.route("**/v1/live", lambda route: route.abort())
+    watched.wait("document.getElementById('state').textContent === 'the service does not answer'")
+    watched.page.unroute("**/v1/live")
+    watched.wait("document.getElementById('state').textContent === 'live'")
+    watched.page.close()
+
+
+@pytest.mark.parametrize("how", ["is frozen", "has a proxy that fails"])
+def test_the_page_says_when_no_answer_comes_and_goes_on(serve, browser, how):
+    service = serve()
+    watched = Watched(browser, service.address)
+    watched.wait("document.getElementById('state').textContent === 'live'")
+    html = {"status": 502, "content_type": "text/html", "body": "<h1>Bad gateway</h1>"}
+    hang = lambda route: None if how == "is frozen" else route.fulfill(**html)  # noqa: E731
+    watched.page.route("**/v1/live", hang)
     watched.wait("document.getElementById('state').textContent === 'the service does not answer'")
     watched.page.unroute("**/v1/live")
     watched.wait("document.getElementById('state').textContent === 'live'")

@@ -1,5 +1,6 @@
 """The service while the network or another client of the server misbehaves: it fails, soon."""
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -87,6 +88,35 @@ def test_a_request_without_an_answer_is_refused_in_time(start):
     assert service.call("POST", "/v1/decisions", ASK)[0] == 200
     assert desk.position == n_events + 1  # nothing is decided that nobody waits for
     assert desk.n_waiting == 0
+
+
+def test_a_request_that_a_stop_cuts_off_is_refused(start):
+    """uvicorn cancels the last requests, and would answer 500 in words of its own."""
+    service = start()
+    release, sent = threading.Event(), []
+
+    async def cut_off():
+        held = service.service.desk.ask(lambda together: release.wait(60.0), is_long=True)
+        receive = asyncio.Queue()
+        receive.put_nowait({"type": "http.request", "body": json.dumps(ASK).encode()})
+        scope = {"type": "http", "method": "POST", "raw_path": b"/v1/decisions"}
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+
+        async def send(message):
+            sent.append(message)
+
+        task = asyncio.create_task(
+            service.service({**scope, "headers": headers}, receive.get, send)
+        )
+        await asyncio.sleep(0.1)
+        task.cancel()
+        await task
+        release.set()
+        await held
+
+    service._run(cut_off()).result(60.0)
+    assert sent[0]["status"] == 503
+    assert json.loads(sent[1]["body"])["error"]["message"] == "the service is about to stop"
 
 
 @pytest.mark.slow

@@ -1,12 +1,15 @@
 """What the service says about itself, as text and as JSON lines."""
 
 import json
+import logging
 import re
+import warnings
 
 import pytest
 
 pytest.importorskip("msgspec", reason="needs the extra `serve`")
 
+from graphcb.compilation import watch
 from graphcb.service.errors import LOGGER
 from graphcb.service.messages import REQUEST, printing, request_id, say
 
@@ -39,6 +42,26 @@ def test_json_lines_have_time_level_and_the_request(capsys, asked):
     assert line.pop("time")
     message = 'a "quoted" name\nin two lines'
     assert line == {"level": "error", "message": message, "request_id": "abc-1"}
+
+
+def test_what_others_say_is_in_the_same_log(capsys, asked):
+    """Warnings of the library, the event loop's messages and that of the compiler."""
+    asked((b"x-request-id", b"abc-2"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with printing("json"):
+            warnings.warn("a feature", stacklevel=1)
+            logging.getLogger("asyncio").error("a task")
+            watch.announce("compiling")
+    lines = [json.loads(one) for one in capsys.readouterr().err.splitlines()]
+    assert [(one["level"], one["message"]) for one in lines] == [
+        ("warning", "a feature"),
+        ("error", "a task"),
+        ("warning", "compiling"),
+    ]
+    assert {one["request_id"] for one in lines} == {"abc-2"}
+    watch.announce("as before")
+    assert capsys.readouterr().err == "graphcb: as before\n"
 
 
 @pytest.mark.parametrize("given", [b"", b"x" * 129, b"two\nlines"])

@@ -336,6 +336,20 @@ def test_rewards_add_up_while_an_event_waits(start):
     assert rewards(service) == [[0.75], [0.5]]
 
 
+def test_sums_are_learned_once_rewards_no_longer_add_up(start):
+    """They were accepted: a change of the setting must not leave them behind."""
+    problem = Problem("each round", feedback="rewards", range=(0.0, 1.0),
+                      defaults={**ADDING, "waiting": 1000.0})  # fmt: skip
+    service = start(problem, tend_every=0.02)
+    rank(service, eventId="before")
+    for value in (0.25, 0.5):
+        assert reward(service, "before", value)[0] == 204
+    path = "/personalizer/v1.0/configurations/service"
+    assert service.call("PUT", path, {"rewardAggregation": "earliest"})[0] == 200
+    until(lambda: n_feedbacks(service) == 1)
+    assert rewards(service) == [[0.75]]
+
+
 def test_a_sum_waits_for_the_activation_too(start):
     problem = Problem("each round", feedback="rewards", range=(0.0, 1.0),
                       defaults={**ADDING, "waiting": 0.05})  # fmt: skip

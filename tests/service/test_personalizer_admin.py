@@ -12,6 +12,7 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb import Problem
 from graphcb.service import personalizer_admin as admin
+from graphcb.service import personalizer_evaluations as evaluations
 
 from .conftest import ITEMS
 from .test_personalizer import as_json
@@ -203,6 +204,42 @@ def test_evaluations_that_are_refused(start, wrong, text):
     assert (status, answer["error"]["code"]) == (400, "BadRequest")
     assert text in answer["error"]["message"]
     assert service.call("GET", "/personalizer/evaluations")[1] == {"value": []}
+
+
+TIMES = {"name": "x", "startTime": "2024-01-01T00:00:00Z", "endTime": "2025-01-01T00:00:00Z"}
+
+
+def test_an_evaluation_ends_with_the_service(start, tmp_path, monkeypatch):
+    """It would hold up the stop, and look as if it ran for ever after."""
+    monkeypatch.setattr(evaluations, "_COMMAND", "import time; time.sleep(100)")
+    service = start(BOUNDED)
+    assert service.call("PUT", "/personalizer/evaluations/one", TIMES)[0] == 200
+    assert service.call("GET", "/personalizer/evaluations/one")[1]["status"] == "Running"
+    began = time.monotonic()
+    service.stop()
+    assert time.monotonic() - began < 30.0
+    again = start(BOUNDED)
+    assert again.call("GET", "/personalizer/evaluations/one")[1]["status"] == "Failed"
+
+
+def test_an_evaluation_that_was_deleted_does_not_come_back(start, tmp_path, monkeypatch):
+    gate = tmp_path / "gate"
+    waits = (
+        f"import os, time\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)\nprint('{{}}')"
+    )
+    monkeypatch.setattr(evaluations, "_COMMAND", waits)
+    service = start(BOUNDED)
+    for name in ("one", "two"):
+        assert service.call("PUT", f"/personalizer/evaluations/{name}", TIMES)[0] == 200
+    assert service.call("DELETE", "/personalizer/evaluations/one")[0] == 204
+    gate.touch()
+    end = time.monotonic() + 60.0
+    while service.call("GET", "/personalizer/evaluations/two")[1]["status"] == "Running":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert len(service.service._tasks) <= 3  # both have ended
+    listed = service.call("GET", "/personalizer/evaluations")[1]["value"]
+    assert [(one["id"], one["status"]) for one in listed] == [("two", "Succeeded")]
 
 
 def test_what_makes_no_sense_here_says_so(service, client):

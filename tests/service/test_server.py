@@ -15,7 +15,7 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from graphcb.service.server import Connection, check_address, new_server
+from graphcb.service.server import FILES, Connection, check_address, new_server
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 OVERRIDDEN = {  # by `Connection`, with the parameters that uvicorn gives them
@@ -92,6 +92,20 @@ print(gc.get_stats()[0]["collections"] - before)
     assert frozen > 1000
     assert left < 1000
     assert n_collections == 0  # what waits at the same time is no garbage
+
+
+def test_it_may_open_more_files_than_the_usual_limit():
+    """Else the connections of one client take all that many logs have left."""
+    resource = pytest.importorskip("resource", reason="Windows has no limit on open files")
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    code = (
+        "import resource; from graphcb.service import server; "
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, (300, {most})); "
+        "server.allow_files(); print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+    assert found.stdout.split() == [str(wanted), str(most)]
 
 
 def test_beyond_this_machine_keys_are_needed():

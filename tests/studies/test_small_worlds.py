@@ -48,6 +48,13 @@ def test_one_row_in_500_has_a_sentinel():
     assert np.argwhere(seen == 999999.0).tolist() == [[7, 0], [507, 1], [1007, 2]]
 
 
+def test_a_unit_that_changes_half_way_does_little_harm():
+    """While scales did not begin again, all that came after the change was lost."""
+    worlds = [WORLDS[name]._replace(n_rounds=3000) for name in ("plain", "grams, then kilograms")]
+    plain, changed = (play(world, EXPLORATIONS[OURS](3, 1000), 1000)[0] for world in worlds)
+    assert changed < 2.0 * plain + 20.0
+
+
 @pytest.mark.parametrize("seed", [1001, 1003])
 def test_topics_that_share_nothing_are_all_learned(seed):
     """While all looks were divided among parameters, a quarter was lost."""

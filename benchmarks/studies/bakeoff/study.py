@@ -55,8 +55,9 @@ def code_of_learners() -> str:
 class BakeOff:
     """Contenders and streams; `quick` holds what that mode changes.
 
-    `yardstick_is` says what the `yardstick` of its streams is. Who learns with another oracle has
-    the first `rival_seeds` alone, if that is given.
+    `yardstick_is` says what the `yardstick` of its streams is, `seen_is` what was seen of them when
+    settings were chosen. Who learns with another oracle has the first `rival_seeds` alone, if that
+    is given.
     """
 
     name: str
@@ -66,6 +67,7 @@ class BakeOff:
     n_seeds: int
     quick: Mapping[str, Any]
     yardstick_is: str = ""
+    seen_is: str = ""
     rival_seeds: int | None = None
 
     def made_quick(self) -> "BakeOff":
@@ -198,6 +200,7 @@ def parse(name: str, text: str, file: str) -> BakeOff:
             n_seeds=table.pop("seeds"),
             quick=table.pop("quick", {}),
             yardstick_is=table.pop("yardstick_is", ""),
+            seen_is=table.pop("seen_is", ""),
         )
     except KeyError as missing:
         raise ValueError(f"{file}: must have {missing}") from None

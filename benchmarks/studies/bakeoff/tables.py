@@ -27,8 +27,8 @@ BEST_OF_60 = """\
 the best of 60 settings of version 0.1.0 on each stream, known in hindsight (SquareCB.G,
 epsilon-greedy and greedy with linear oracles), a yardstick that stays"""
 YARDSTICK = """\
-Beside {}. Settings were chosen on the streams *chosen on*; the others were looked at once or twice,
-at the end of a choice."""
+Beside {}. Since 0.4.0 settings are chosen on the streams *chosen on*; the others were looked at
+once or twice, at the end of a choice."""
 SKYLINE = """\
 Beside skylines, models of scikit-learn that see the losses of all actions and are refitted as data
 grow (first seed): the share of the way from the best constant action to a skyline that we have gone
@@ -36,7 +36,7 @@ with what the feedback shows, summed over the streams of a kind. *Better* is the
 skylines on each stream."""
 YARDSTICK_HEAD = ("streams", "number", "mean", "worst", "worse than the best constant by 2 %")
 MARK = "†"
-MARKED = f"{MARK} Settings were chosen on the streams with this mark, {{}} of {{}}."
+MARKED = f"{MARK} Since 0.4.0 settings are chosen on the streams with this mark, {{}} of {{}}."
 MOST_NAMED = 4  # streams
 STREAM_HEAD = ("stream", "constant", "best", "ours", "ratio", "who is best")
 
@@ -97,6 +97,7 @@ def markdown(ranking: Ranking, bakeoff: BakeOff) -> str:
     ]
     if any("yardstick" in spec for spec in bakeoff.streams.values()):
         text = YARDSTICK.format(bakeoff.yardstick_is or BEST_OF_60)
+        text += f" {bakeoff.seen_is}" if bakeoff.seen_is else ""
         parts += [text, markdown_table(YARDSTICK_HEAD, beside_yardstick(ranking, bakeoff))]
     if ranking.skylines:
         beside = beside_skylines(ranking, bakeoff)

@@ -4,19 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphcb.agents.budgets import Budget
-from graphcb.agents.in_flight import (
-    NONE,
-    added,
-    answered,
-    as_answered,
-    check_looks,
-    counted,
-    faded,
-    in_flight,
-)
 from graphcb.agents.prediction import Floats, OpenRound, Predicts
 from graphcb.exploration import Limits
+from graphcb.exploration.in_flight import NONE, answered, check_looks, counted, faded, in_flight
 from graphcb.exploration.information_directed import (
+    START,
     Memory,
     check_memory,
     information_directed,
@@ -54,7 +46,7 @@ class InformationDirected(Predicts):
 
     waiting: Floats | None = None  # looks in flight, by column
     before_round: Floats | None = None  # the same without those of a round that is not drawn yet
-    memory: tuple[float, ...] = Memory()
+    memory: Memory = START
     wanted: Floats = NONE  # looks that Thompson sampling would have taken, by column,
     taken: Floats = NONE  # and looks that there were
 
@@ -90,7 +82,7 @@ class InformationDirected(Predicts):
             if columns.max(initial=0) >= size:
                 return False
             before = faded(NONE if self.waiting is None else self.waiting, size)
-            self.waiting, self.before_round = added(before, columns, looks), None
+            self.waiting, self.before_round = counted(before, columns, looks), None
         self.n_rounds += 1
         return True
 
@@ -107,7 +99,7 @@ class InformationDirected(Predicts):
         if self.before_round is not None:
             looks = played.graph.structure.row(played.action)
             columns = read_columns(played.actions, looks.size)
-            self.waiting = added(self.before_round, columns, looks)
+            self.waiting = counted(self.before_round, columns, looks)
             self.before_round = None
 
     def _predict(self, oracle: Any, context: Any, graph: FeedbackGraph, columns: Any) -> Forecast:
@@ -115,28 +107,22 @@ class InformationDirected(Predicts):
         return forecast
 
     def _choose(self, opened: OpenRound) -> Floats:
-        deviations, gains, counts, *scale = opened.sureness
-        owed = columns = None
+        looks = None
         if self.oracle is None or hasattr(self.oracle, "n_actions"):
             columns = read_columns(opened.actions, opened.graph.n_actions)
             waiting = NONE if self.waiting is None else self.waiting
-            gains, counts, owed = as_answered(
-                gains, counts, waiting, self.wanted, self.taken, columns
-            )
-        probabilities, self.memory, looks = information_directed(
+            looks = waiting, self.wanted, self.taken, columns
+        probabilities, self.memory, wanted = information_directed(
             opened.losses,
-            deviations,
-            gains,
-            counts,
-            *scale,
+            *opened.sureness,
             graph=opened.graph,
             round_number=self.n_rounds + 1,
-            memory=Memory(*self.memory),
-            owed=owed,
+            memory=self.memory,
+            looks=looks,
             box=opened.box,
         )
-        if columns is not None:
-            self.wanted = counted(self.wanted, columns, looks)
+        if looks is not None:
+            self.wanted = wanted
         return probabilities
 
     def _decided(self, probabilities: Floats, graph: FeedbackGraph, actions: Any) -> None:

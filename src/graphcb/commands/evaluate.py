@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphcb.commands.evaluate_table import (
     add_table_options,
@@ -83,8 +83,15 @@ def _evaluate(options: argparse.Namespace) -> None:
         return
     refuse_table_options(options)
     check_options(options, log_files(options.log))
-    found, problem, imported, n_removed = _judge(options)
+    targets = {text: _target(text) for text in options.policy}
+    with DecisionLog(options.log) as log:
+        versions = log.versions
+        if options.version is not None:
+            versions = Versions([versions.numbered(options.version)])
+        found = _judge(log, versions, targets, options)
+        problem, n_imported, n_removed = versions.last.problem, log.n_imported, log.n_removed
     unit = "loss" if problem is None else problem.unit
+    recorded = [version.recorded for version in versions if version.recorded is not None]
     lines = [
         ShownEstimate(policy, name, estimate, name == one.best)
         for policy, one in found.items()
@@ -101,7 +108,13 @@ def _evaluate(options: argparse.Namespace) -> None:
         if len(found) > 1 and not options.all:
             show_table(_title("policies", unit), lines, options)
         for policy, one in found.items():
-            _print_about(policy if len(found) > 1 else "", one, options, unit, imported)
+            start = f"{policy}: " if len(found) > 1 else ""
+            _print_about(start, one, options, unit, recorded)
+            if recorded and n_imported < one.n_decisions:
+                print(
+                    f"{start}{n_imported:,} of the decisions were imported from "
+                    f"{recorded[-1].source}; --version 1 uses these alone"
+                )
             is_shadow, first = policy == "shadow", next(iter(found))
             named = ("", "what was played") if is_shadow else (policy, first)
             if one.difference is not None:
@@ -116,49 +129,34 @@ def _evaluate(options: argparse.Namespace) -> None:
     write_outputs(lines, options, unit=unit, title=Path(options.log).name)
 
 
-class _Imported(NamedTuple):
-    """Decisions of the log that another program made."""
-
-    n_decisions: int
-    recorded: Recorded
-
-
 def _judge(
+    log: DecisionLog,
+    versions: Versions,
+    targets: Mapping[str, Target | None],
     options: argparse.Namespace,
-) -> tuple[dict[str, Evaluation], Problem | None, _Imported | None, int]:
+) -> dict[str, Evaluation]:
     """What the log says about each policy; all but the first are compared with it."""
-    targets = {text: _target(text) for text in options.policy}
-    found = {}
-    with DecisionLog(options.log) as log:
-        versions, imported = log.versions, None
-        if options.version is not None:
-            versions = Versions([versions.numbered(options.version)])
-        for version in versions:
-            if version.recorded is not None:
-                imported = _Imported(log.n_imported, version.recorded)
-        known, problem = versions.range, versions.last.problem
-        if known is not None and options.loss_range is not None:
-            low, high = known
-            raise ValueError(
-                f"`--loss-range` must not be given: the log's problem says {low:g} to {high:g}"
-            )
-        numbers = {version.number for version in versions}
-        for text, target in targets.items():
-            first = next(iter(targets))
-            against: Target | None = logged if target is None else None
-            if text != first:
-                against = _target(first) or shadow(log)
-            found[text] = evaluate(
-                (row for row in log if row.position > options.after and row.version in numbers),
-                target or shadow(log),
-                against=against,
-                oracle=_untrained_oracle(log, versions),
-                graphs=None if log.informed else weighing_graphs(log),
-                loss_range=options.loss_range or known,
-                confidence=options.confidence,
-            )
-        n_removed = log.n_removed
-    return found, problem, imported, n_removed
+    found, first, known = {}, next(iter(targets)), versions.range
+    if known is not None and options.loss_range is not None:
+        low, high = known
+        raise ValueError(
+            f"`--loss-range` must not be given: the log's problem says {low:g} to {high:g}"
+        )
+    numbers = {version.number for version in versions}
+    for text, target in targets.items():
+        against: Target | None = logged if target is None else None
+        if text != first:
+            against = _target(first) or shadow(log)
+        found[text] = evaluate(
+            (row for row in log if row.position > options.after and row.version in numbers),
+            target or shadow(log),
+            against=against,
+            oracle=_untrained_oracle(log, versions),
+            graphs=None if log.informed else weighing_graphs(log),
+            loss_range=options.loss_range or known,
+            confidence=options.confidence,
+        )
+    return found
 
 
 def _target(text: str) -> Target | None:
@@ -208,14 +206,13 @@ def _title(policy: str, unit: str) -> str:
 
 
 def _print_about(
-    policy: str,
+    start: str,
     found: Evaluation,
     options: argparse.Namespace,
     unit: str,
-    imported: _Imported | None,
+    recorded: list[Recorded],
 ) -> None:
     """What the estimates rest on, and what the log cannot tell."""
-    start = f"{policy}: " if policy else ""
     young = f", {found.n_young:,} younger than the waiting time" if found.n_young else ""
     silent = f", {found.n_silent:,} that reveal nothing beside these" if found.n_silent else ""
     print(
@@ -227,14 +224,9 @@ def _print_about(
         print(start + text)
     if found.doubly_robust is None and found.unseen_share == 0.0 and not found.is_known:
         lacks = "the agent of this log has no oracle that graphcb can read"
-        if imported is not None and not imported.recorded.all_probabilities:
+        if recorded and not recorded[-1].all_probabilities:
             lacks = "this log was imported without the probabilities of all actions"
         print(f"{start}doubly robust: {lacks}")
-    if imported is not None and imported.n_decisions < found.n_decisions:
-        print(
-            f"{start}{imported.n_decisions:,} of the decisions were imported from "
-            f"{imported.recorded.source}; --version 1 uses these alone"
-        )
 
 
 def _sentences(found: Evaluation, options: argparse.Namespace, unit: str) -> Iterator[str]:

@@ -3,24 +3,27 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
 from graphcb.commands.guardrail_facts import cost_of_rules
-from graphcb.commands.model_facts import model_facts
 from graphcb.commands.options import Commands, add_command
 from graphcb.commands.outputs import FORCE, Output, check_outputs, is_model
 from graphcb.commands.packages import install, missing, need
 from graphcb.commands.problem_facts import graph_of, problem_facts
 from graphcb.commands.tables import print_table
+from graphcb.experiments.model import Model
 from graphcb.exploration import solve_dec
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.files import read_graph
 from graphcb.graphs.numbers import Bounds
 from graphcb.graphs.registry import recognise
-from graphcb.problems import Problem
+from graphcb.problems import Learner, Problem
+from graphcb.problems.learned import learned_facts
+from graphcb.saving import load
 
 OPTIONS = {
     "GRAPH ...": "a family and its size (inventory:20, or inventory 20), a file with a graph, a "
@@ -174,3 +177,25 @@ def _number(value: int | Bounds) -> str:
     if isinstance(value, Bounds):
         return f"between {value.lower:,} and {value.upper:,} (time ran out)"
     return f"{value:,}"
+
+
+def model_facts(path: str) -> list[tuple[str, str]]:
+    """What it has learned, from how much, and how good it was on the rows of `graphcb run`."""
+    model: Any = load(path)
+    if not hasattr(model, "act"):
+        return [("oracle", repr(model))]
+    facts = learned_facts(model)
+    if isinstance(model, Learner) and model.progress is not None:
+        facts.append((f"mean {model.problem.unit}", _progress(model)))
+    return facts
+
+
+def _progress(model: Learner) -> str:
+    run = Model.from_learner(model, "the model")
+    tally = run.tally
+    text = f"{run.in_units(tally.total / max(tally.count, 1)):.6g} over {tally.count:,} rows"
+    n = tally.count - tally.last_count
+    if 0 < n < tally.count:
+        lately = run.in_units((tally.total - tally.last_total) / n)
+        text += f", {lately:.6g} in the last {n:,}"
+    return text

@@ -10,8 +10,8 @@ from graphcb.imports import DecisionColumns, import_log
 from graphcb.problems import Problem
 
 OPTIONS = {
-    "FILE": "the file to read; text may be gzipped. A table is CSV, Parquet or JSON lines, with "
-    "--action and what else its columns hold",
+    "FILE": "the file to read; text may be gzipped. A table (CSV, Parquet or JSON lines) needs "
+    "--action, and the other options that name its columns",
     "LOG": "the new log: a file, or a postgresql:// URL",
     "--format cb|cb_adf|dsjson|csv|parquet|jsonl": "the format of the file (default: of a table by "
     "its name, else by its first lines)",

@@ -42,7 +42,7 @@ def add_versions(actions: Any) -> None:
     add_command(actions, "prune", "remove old decisions with their feedback", _prune, PRUNE)
     text = "remove all decisions about one person"
     forget = add_command(actions, "forget", text, _forget, FORGET)
-    forget.add_argument("--subject", required=True, metavar="WHO", help="as in Policy.decide")
+    forget.add_argument("--subject", required=True, metavar="WHO", help="as named in the decisions")
 
 
 def _versions(options: argparse.Namespace) -> None:

@@ -56,8 +56,11 @@ def check_outputs(
             if _is_same(path, other.path):
                 raise ValueError(f"`{option}` and `{other.option}` must be two files, got {path}")
         if output.kind == "picture":
-            _check_picture(option, path)
-        if not force and path.exists() and not _is_ours(path, output.kind):
+            if path.suffix.lower() not in PICTURES:
+                raise ValueError(f"`{option}` must end in {', '.join(PICTURES)}, got {path}")
+            need("matplotlib", f"`{option}`")
+        has_content = path.exists() and path.stat().st_size > 0  # else there is nothing to lose
+        if not force and has_content and not _CHECKS[output.kind](path):
             raise ValueError(
                 f"`{option}` must not overwrite {path}, which is no {output.kind} that graphcb "
                 "wrote; choose another name, or give --force"
@@ -88,12 +91,6 @@ def stop_printing() -> None:
     os.close(nowhere)
 
 
-def _check_picture(option: str, path: Path) -> None:
-    if path.suffix.lower() not in PICTURES:
-        raise ValueError(f"`{option}` must end in {', '.join(PICTURES)}, got {path}")
-    need("matplotlib", f"`{option}`")
-
-
 def _check_standard_output(reads: Mapping[str, Path]) -> None:
     """Refuse `>> data.csv` where data.csv is read."""
     try:
@@ -112,11 +109,6 @@ def _is_same(one: Path, other: Path) -> bool:
     if one.exists() or other.exists():
         return False
     return os.path.realpath(one).casefold() == os.path.realpath(other).casefold()
-
-
-def _is_ours(path: Path, kind: str) -> bool:
-    """Whether graphcb wrote a file of this kind; there is nothing to lose in an empty one."""
-    return path.stat().st_size == 0 or _CHECKS[kind](path)
 
 
 def is_model(path: Path) -> bool:
@@ -162,6 +154,7 @@ def _first_line(path: Path) -> str:
         return file.readline(4096).decode(errors="replace").rstrip("\r\n")
 
 
+# Whether graphcb wrote a file of this kind.
 _CHECKS: dict[str, Callable[[Path], bool]] = {
     "model": is_model,
     "table of predictions": lambda path: _first_line(path).startswith(PREDICTIONS),

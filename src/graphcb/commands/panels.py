@@ -6,14 +6,63 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from graphcb import __version__
 from graphcb.checks import first_twice
-from graphcb.commands.finishing import finish_shown
 from graphcb.commands.outputs import Output, check_outputs
 from graphcb.datasets import DataNotFoundError
-from graphcb.experiments.curves import Curve, Summary, summarise, write_csv
+from graphcb.experiments.curves import (
+    Curve,
+    Setting,
+    Spread,
+    Summary,
+    repeats,
+    spreads,
+    summarise,
+    write_csv,
+)
 from graphcb.experiments.experiment import Experiment
 from graphcb.experiments.lines import exploration_of
-from graphcb.experiments.spread import Spread, repeats, spreads
+from graphcb.experiments.reproduction import Runs, finish
+from graphcb.experiments.store import Store
+
+
+def finish_shown(
+    experiment: Runs, options: argparse.Namespace, settings: Sequence[Setting] | None = None
+) -> tuple[Store, list[Curve]]:
+    """The store of the experiment and the curves of its settings, or of these."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    store = Store(options.out / f"{experiment.name}.jsonl", __version__)
+    settings = experiment.settings() if settings is None else settings
+    total = sum(map(experiment.n_rounds_of, settings))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %  {task.fields[speed]}"),
+        TimeElapsedColumn(),
+        TimeLeft(),
+    )
+    with Progress(*columns) as progress:
+        task = progress.add_task(f"{experiment.name}", total=total, speed="")
+        start, made = time.perf_counter(), 0
+
+        def found(curves: list[Curve]) -> None:
+            if curves:
+                done = sum(int(curve.rounds[-1]) for curve in curves)
+                progress.advance(task, done)
+                progress.print(f"{experiment.name}: {len(curves)} runs were already finished")
+
+        def run(curve: Curve) -> None:
+            nonlocal made
+            made += int(curve.rounds[-1])
+            speed = made / (time.perf_counter() - start)
+            progress.update(task, advance=int(curve.rounds[-1]), speed=f"{speed:,.0f} rounds/s")
+
+        workers = {"n_jobs": options.jobs, "engine": options.engine}
+        curves = finish(experiment, store, settings=settings, **workers, on_start=found, on_run=run)
+    return store, curves
+
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,7 +148,7 @@ def _reproduce_one(
         save(_draw(experiment, summaries), options.out / f"{experiment.name}{suffix}")
     again: list[Curve] = []
     if experiment.spread and experiment.n_seeds > 1:
-        _, again = finish_shown(experiment, options, repeats(experiment, summaries))
+        _, again = finish_shown(experiment, options, repeats(summaries))
     _print_summaries(experiment, summaries, spreads(again))
     print(f"figure: {options.out / experiment.name}.png, .pdf   table: .csv   runs: .jsonl")
     return curves, [curve for curve in again if curve.setting.draw_seed is not None]

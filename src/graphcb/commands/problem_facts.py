@@ -52,12 +52,11 @@ def _range(problem: Problem) -> str:
 def _features(problem: Problem) -> str:
     if problem.features is None:
         return "noted as they come"
-    kinds = (f"{name} ({_in_words(kind)})" for name, kind in problem.features.items())
+    kinds = (
+        f"{name} ({kind.replace('?', ', may be missing')})"
+        for name, kind in problem.features.items()
+    )
     return listed(kinds, at_most=40)
-
-
-def _in_words(kind: str) -> str:
-    return f"{kind[:-1]}, may be missing" if kind.endswith("?") else kind
 
 
 def _reveals(problem: Problem) -> Facts:
@@ -78,7 +77,10 @@ def _reveals(problem: Problem) -> Facts:
         facts.append(("feedback", "may not come: how often it does is learned"))
     for action, name in enumerate(problem.actions[:SHOWN]):
         row = graph.row(action)
-        seen = [_seen(problem.actions[i], float(row[i])) for i in np.flatnonzero(row)]
+        seen = [
+            problem.actions[i] + ("" if row[i] == 1.0 else f" ({row[i]:.3g} of the time)")
+            for i in np.flatnonzero(row)
+        ]
         everything = len(seen) == graph.n_actions and bool((row == 1.0).all())
         facts.append(
             (
@@ -88,7 +90,3 @@ def _reveals(problem: Problem) -> Facts:
         )
     more = graph.n_actions - SHOWN
     return facts + ([("  ...", f"and {more:,} more")] if more > 0 else [])
-
-
-def _seen(name: str, chance: float) -> str:
-    return name if chance == 1.0 else f"{name} ({chance:.3g} of the time)"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents import InformationDirected, SquareCBG
 from graphcb.checks import listed
@@ -18,11 +17,10 @@ from graphcb.commands.regret_bound import in_words, regret_bound
 from graphcb.experiments.comparison import Comparison
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import PlayedRows, Sums
+from graphcb.graphs.structure import Floats
 from graphcb.problems.guarded import innermost
 from graphcb.problems.wording import guardrails_in_words
 from graphcb.streams import BadRows, Examples, Report
-
-Floats = NDArray[np.float64]
 
 
 class Progress:

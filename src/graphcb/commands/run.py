@@ -97,9 +97,10 @@ def _check(options: argparse.Namespace) -> None:
                 raise ValueError(f"`--{name}` must not be given with --seeds: it is for one run")
     if options.metric_window is not None:
         as_count("--metric-window", options.metric_window)
+    has_file = options.graph is not None and Path(options.graph).is_file()
     inputs = {
         "the data": options.data,
-        "the graph": _graph_file(options),
+        "the graph": options.graph if has_file else None,
         "the problem": options.problem,
     }
     check_outputs(asked(options, OUTPUTS), inputs, force=options.force)
@@ -107,11 +108,6 @@ def _check(options: argparse.Namespace) -> None:
         if getattr(options, name) is not None:
             outputs = asked(options, {name: OUTPUTS[name]})
             check_outputs(outputs, {"the model": options.load}, force=options.force)
-
-
-def _graph_file(options: argparse.Namespace) -> str | None:
-    is_file = options.graph is not None and Path(options.graph).is_file()
-    return options.graph if is_file else None
 
 
 def _comparison(model: Model, options: argparse.Namespace) -> Comparison:

@@ -57,26 +57,39 @@ def add_to(commands: Commands) -> None:
     add_options(serve, MORE)
 
 
-def _serve(options: argparse.Namespace) -> None:
+def _serve(options: argparse.Namespace) -> int:
     for package in ("msgspec", "uvicorn", "prometheus_client"):
         need(package, "`graphcb serve`")
+    from graphcb.service.errors import LOGGER
     from graphcb.service.messages import printing
 
     _check_numbers(options)
     if options.decide_only or options.learn_only:
         _check_role(options)
     with printing(options.log_format):
-        if options.demo:
-            _serve_demo(options)
-        elif options.problem is not None and options.problem.is_dir():
-            _serve_folder(options)
-        elif options.decide_only:
-            _serve_problem(None, options.log, options)
-        elif options.problem is None:
-            raise ValueError("`PROBLEM` must be a problem file (TOML); or try graphcb serve --demo")
-        else:
-            log = str(options.problem.with_suffix(".db")) if options.log is None else options.log
-            _serve_problem(Problem.read(options.problem), log, options)
+        try:
+            _serve_as_asked(options)
+        except (ValueError, OSError) as problem:
+            if options.log_format == "text":
+                raise
+            LOGGER.error("%s", problem)
+            return 2
+    return 0
+
+
+def _serve_as_asked(options: argparse.Namespace) -> None:
+    """Serve the demo, a folder of problems or one problem until a signal."""
+    if options.demo:
+        _serve_demo(options)
+    elif options.problem is not None and options.problem.is_dir():
+        _serve_folder(options)
+    elif options.decide_only:
+        _serve_problem(None, options.log, options)
+    elif options.problem is None:
+        raise ValueError("`PROBLEM` must be a problem file (TOML); or try graphcb serve --demo")
+    else:
+        log = str(options.problem.with_suffix(".db")) if options.log is None else options.log
+        _serve_problem(Problem.read(options.problem), log, options)
 
 
 def _check_numbers(options: argparse.Namespace) -> None:

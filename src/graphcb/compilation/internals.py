@@ -175,7 +175,9 @@ class _Files:
         """
         try:
             code = self._files.load_overload(signature, target)
-            if code is None or tuple(code.signature.args) == tuple(_types(signature)):
+            if code is None or tuple(code.signature.args) == tuple(
+                getattr(signature, "args", signature)
+            ):
                 return code
         except Exception:  # whatever unpickling a damaged file raises
             pass
@@ -190,7 +192,3 @@ class _Files:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._files, name)
-
-
-def _types(signature: Any) -> Any:
-    return getattr(signature, "args", signature)

@@ -20,6 +20,13 @@ _said = False
 _tell: Callable[[str], None] | None = None
 
 
+def _print(text: str) -> None:
+    print(f"graphcb: {text}", file=sys.stderr, flush=True)
+
+
+announce: Callable[[str], None] = _print  # a program with a log of its own has another function
+
+
 def started(name: str) -> None:
     """Compiling of a kernel begins, of a callee during that of its caller.
 
@@ -37,7 +44,7 @@ def started(name: str) -> None:
     if not _said and _spent + clock() - _since > NOTICEABLE:
         _said = True
         if _tell is None and sys.stderr is not None and not os.environ.get(QUIET):
-            print(_line(_names[0]), file=sys.stderr, flush=True)
+            announce(_line(_names[0]))
 
 
 def finished(name: str) -> None:
@@ -76,4 +83,4 @@ def _line(name: str) -> str:
         when = "in every process, as no folder for machine code is writable; set NUMBA_CACHE_DIR"
     else:
         when = "once per installation; `graphcb compile` does it ahead of time"
-    return f"graphcb: compiling {room}, up to 15 s ({when})"
+    return f"compiling {room}, up to 15 s ({when})"

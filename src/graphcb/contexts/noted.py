@@ -309,7 +309,7 @@ class NotedFeatures:
         if not is_missing(value):
             warnings.warn(
                 f"the feature {name!r} was {self.numerals[name]} times a string that is a number, "
-                f"and is {value!r} now: strings in it are read as words from here on, unless nine "
+                "and is a word now: strings in it are read as words from here on, unless nine "
                 f"in ten are numbers; say what it is, features={{{name!r}: 'number?'}} or "
                 "'category', to decide it",
                 stacklevel=2,

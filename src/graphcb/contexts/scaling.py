@@ -7,6 +7,10 @@ only as far as its values lie off a straight line when they are drawn against th
 the squared correlation of the two says: 1 for a normal feature and for every one with two values,
 0.95 for a uniform, 0.82 for an exponential and 0.3 for a lognormal one with a deviation of 2.
 
+A unit may change on the way, from grams to kilograms. Then steps from value to value are ten times
+as small or as large as they typically were, and stay so: the scale begins again, and what was
+learned of a feature at one deviation holds in the new unit.
+
 The sample is exact while it fills. Then the n-th value replaces one of its 512 values with
 probability 512 / n, by a hash of n: nothing is random.
 """
@@ -32,6 +36,9 @@ LEAST_SAMPLE = 16
 FEW = 8  # values, before which nothing is said of tails
 FAR = 6.0  # deviations: what is further off counts as if it were there
 CROOKED, STRAIGHT = 0.6, 0.8  # squared correlations: scores alone below, deviations alone above
+UNITS_APART = math.log(10.0)  # of steps from value to value, in one unit and in another
+STEPS = 16.0  # of that kind begin a new unit, where each of another kind takes off
+TAKEN_OFF = 3.0
 REPEATED = 2  # times, for a value to be a code
 _PLAIN_NUMBERS = {float, int}
 MIDDLE = 0.02425  # of a normal distribution on each side: its quantiles need another formula
@@ -57,7 +64,7 @@ class NumberScales:
             lambda self: (self.n_numbers, _room(self.n_numbers)), least=-LARGEST, most=LARGEST
         ),
         shapes=Array("n_numbers", 3, least=-CLIP, most=2 * CLIP),
-        ends=Array("n_numbers", 4, least=-LARGEST, most=LARGEST),
+        ends=Array("n_numbers", 8, least=-LARGEST, most=LARGEST),
     )
 
     def __init__(self, n_numbers: int) -> None:
@@ -67,7 +74,8 @@ class NumberScales:
         self.counts = np.zeros(n_numbers, dtype=np.int64)
         self.samples = np.zeros((n_numbers, _room(n_numbers)))  # each row sorted as far as it fills
         self.shapes = np.tile([1.0, 0.0, 1.0], (n_numbers, 1))  # see `_measure`
-        self.ends = np.zeros((n_numbers, 4))  # the lowest, how often, the highest, how often
+        # The lowest, how often, the highest, how often; then the last, and what its steps say.
+        self.ends = np.zeros((n_numbers, 8))
 
     def scale(self, row: Floats) -> Floats:
         """The row as if it were counted; 0, the typical value, where a number is missing."""
@@ -102,7 +110,7 @@ class NumberScales:
         """By number, the value that looks like a code for missing, where there is one."""
         found = {}
         for place, count in enumerate(self.counts.tolist()):
-            low, low_times, high, high_times = self.ends[place].tolist()
+            low, low_times, high, high_times = self.ends[place, :4].tolist()
             values = self.samples[place, : min(count, self.samples.shape[1])]
             for end, times in ((low, low_times), (high, high_times)):
                 if times >= REPEATED and is_far(end, values[values != end]):
@@ -211,6 +219,10 @@ def count_row(
     """What `NumberScales.count` does with a row."""
     for i in range(row.size):
         if row[i] == row[i]:
+            if _has_new_unit(row[i], counts[i] == 0, ends[i]):
+                means[i] = squares[i] = shapes[i, 1] = 0.0
+                shapes[i, 0] = shapes[i, 2] = 1.0
+                counts[i] = 0
             counts[i] += 1
             _note_ends(row[i], counts[i] == 1, ends[i])
             _count(row[i], i, means, squares, counts[i], samples[i], shapes[i])
@@ -231,6 +243,35 @@ def _scale_rows(
         row[:] = rows[r]
         scale_row(row, means, squares, counts, samples, shapes, rows[r])
         count_row(row, means, squares, counts, samples, shapes, ends)
+
+
+@inner
+def _has_new_unit(x: float, is_first: bool, ends: Floats) -> bool:
+    """Whether steps from value to value are of another unit than those before; notes this one.
+
+    `ends` hold the last value, the mean logarithm of steps, their number, and the count of steps
+    that are too large, or, below 0, of those that are too small.
+    """
+    step = 0.0 if is_first else abs(x - ends[4])
+    ends[4] = x
+    if step == 0.0:
+        return False
+    off = math.log(step) - ends[5]
+    ends[6] += 1.0
+    ends[5] += off / ends[6]
+    side = 0.0
+    if ends[6] > 2.0 * STEPS and abs(off) > UNITS_APART:
+        side = 1.0 if off > 0.0 else -1.0
+    if side * ends[7] >= 0.0 and side != 0.0:
+        ends[7] += side
+    elif ends[7] > 0.0:
+        ends[7] = max(0.0, ends[7] - TAKEN_OFF)
+    else:
+        ends[7] = min(0.0, ends[7] + TAKEN_OFF)
+    if abs(ends[7]) < STEPS:
+        return False
+    ends[5:] = 0.0
+    return True
 
 
 @inner

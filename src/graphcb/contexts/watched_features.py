@@ -99,16 +99,20 @@ class WatchedFeatures:
         if type(context) is dict and tuple(context) == names:
             numbers = all_floats(context)
         elif type(context) is np.ndarray and context.ndim == 1 and self.declared is None:
-            names, numbers = _numbered(context.size), context[:WATCHED].astype(np.float64)
+            given, row = _numbered(context.size), context[:WATCHED].astype(np.float64)
+            if given[: len(names)] == names:
+                names, numbers = given, row
+            else:  # it is shorter than an earlier one, or contexts had names before
+                context = dict(zip(given, row.tolist(), strict=True))
         if numbers is not None:
             return names, numbers, _zeros(len(names))
-        row = {} if passes(context) else flat(context, whole_vectors=self.declared is None)
+        found = {} if passes(context) else flat(context, whole_vectors=self.declared is None)
         if self.declared is None and len(names) < WATCHED:
-            new = (x for x in row if x not in names and type(row[x]) is not np.ndarray)
+            new = (x for x in found if x not in names and type(found[x]) is not np.ndarray)
             names = (*names, *new)[:WATCHED]
         values, is_word = np.full(len(names), np.nan), np.zeros(len(names))
         for place, name in enumerate(names):
-            value: Any = row.get(name)
+            value: Any = found.get(name)
             if is_missing(value) or type(value) is np.ndarray:
                 continue
             if is_number(value):

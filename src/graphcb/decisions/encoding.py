@@ -8,7 +8,8 @@ it gets the same when the log is replayed.
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -21,6 +22,10 @@ from numpy.typing import NDArray
 from graphcb.contexts import EncodedRow
 from graphcb.contexts.values import flat, is_missing, passes
 from graphcb.rounds.identifiers import Identifiers
+
+_read_json: Callable[[bytes], Any] = json.loads
+with suppress(ImportError):  # the extra `serve` has it: the same values in a tenth of the time
+    from msgspec.json import decode as _read_json
 
 FLOAT, WHOLE = np.dtype("<f8"), np.dtype("<i8")
 FORMS = "a row of numbers, a 1-by-d scipy row, a pair (indices, values), or a JSON value"
@@ -87,6 +92,10 @@ def decode(content: bytes) -> Any:
     if kind == b"s":
         return _sparse_row(content)
     if kind == b"j":
+        try:
+            return _read_json(bytes(content[1:]))
+        except Exception:  # json takes some of what it refuses: NaN, half of a surrogate pair
+            pass
         try:
             return json.loads(bytes(content[1:]).decode())
         except (ValueError, RecursionError) as reason:

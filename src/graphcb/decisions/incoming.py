@@ -62,7 +62,7 @@ class Found(NamedTuple):
 
 
 class NewFeedback(NamedTuple):
-    """What a feedback adds to the log, and its receipt; nothing is added if it is not counted.
+    """What a feedback adds to the log.
 
     `parts` are those that the decision has; the new one is appended once it is learned. `known`
     are the losses that they revealed, by index; None if there was none but a default.
@@ -73,7 +73,6 @@ class NewFeedback(NamedTuple):
     parts: list[FeedbackRow]
     indices: NDArray[np.int64]
     losses: NDArray[np.float64]
-    receipt: Acknowledgement
     known: dict[int, float] | None = None
     source: str | None = None
     received_at: float | None = None
@@ -123,8 +122,10 @@ def check_asked(pending: Pending, name: str, asked: Asked) -> Found:
     return Found(check_decision_id(name, asked.token, row, *where), asked.parts)
 
 
-def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) -> NewFeedback:
-    """What is new in a feedback for a decision; nothing has changed yet."""
+def check_feedback(
+    pending: Pending, name: str, found: Found, losses: Losses
+) -> tuple[Acknowledgement, NewFeedback | None]:
+    """The receipt for a feedback, and what is new in it, if anything; nothing has changed yet."""
     row, parts = found
     graph = pending.graphs.read(row.graph)
     identifiers = read_identifiers(row.actions, graph.n_actions)
@@ -137,8 +138,7 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
     if problem is not None and pending.versions.of(row).number == pending.versions.last.number:
         _check_range(pending.state.agent, problem, values, [identifiers.values[i] for i in indices])
     if not parts:
-        receipt = Acknowledgement(name, True, "counted")
-        return NewFeedback(row, parts, indices, values, receipt)
+        return Acknowledgement(name, True, "counted"), NewFeedback(row, parts, indices, values)
     known = merge(parts, graph, pending.storage.location)
     new, new_values = what_is_new(indices, values, known, identifiers, name, problem)
     if not getattr(pending.state.agent, "informed", True):
@@ -153,8 +153,9 @@ def check_feedback(pending: Pending, name: str, found: Found, losses: Losses) ->
             f"decision {name} already has its feedback ({event(parts[-1].position)}), with the "
             f"same {several}; this one changes nothing"
         )
-    receipt = Acknowledgement(name, new.size > 0, message)
-    return NewFeedback(row, parts, new, new_values, receipt, final(known))
+        return Acknowledgement(name, False, message), None
+    receipt = Acknowledgement(name, True, message)
+    return receipt, NewFeedback(row, parts, new, new_values, final(known))
 
 
 def _check_range(agent: Any, problem: Problem, values: Any, names: Sequence[Any]) -> None:

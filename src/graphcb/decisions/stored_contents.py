@@ -42,17 +42,21 @@ class Contents:
         self._seen: set[bytes] = set()
         self._keys: dict[str, tuple[int, bytes]] = {}  # of the texts in each column
         self._shapes: dict[str, tuple[bytes, bytes]] = {}
+        self._usual = b"", b""  # the actions that were packed last, and how
         self._n_poor = self._n_unfit = 0
 
     def pack_actions(self, content: bytes) -> bytes:
         """Encoded identifiers as they are stored."""
         if len(content) < SHORTEST:
             return content
+        if content == self._usual[0]:  # the same object, mostly
+            return self._usual[1]
         number = self._numbers().get(content)
         if number is None and content in self._seen:
             number = self._add(content)
         if number is not None:
-            return b"r" + whole(number)
+            self._usual = content, b"r" + whole(number)
+            return self._usual[1]
         if len(self._seen) >= REMEMBERED:
             self._seen.clear()
         self._seen.add(content)

@@ -8,7 +8,7 @@ import os
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from graphcb.decisions.packing import pack_probabilities, unpack_probabilities
 from graphcb.decisions.storage import Storage
@@ -219,6 +219,7 @@ _SELECT = {
     kind: f"SELECT {', '.join(kind._fields)} FROM {table}" for kind, table in TABLE_OF.items()
 }
 _DOUBLE = struct.Struct("<d").pack
+_IN_DECISION, _IN_FEEDBACK = struct.Struct("<qdqqqqqqq").pack, struct.Struct("<qdqqq").pack
 
 
 def new_token() -> str:
@@ -245,9 +246,9 @@ def create_tables(storage: Storage, epoch: str) -> None:
 
 def insert(storage: Storage, rows: Sequence[StoredRow]) -> None:
     """Add rows of one kind with their checksums; decisions are packed."""
-    if isinstance(rows[0], DecisionRow):
-        rows = [pack(storage, row) for row in rows if isinstance(row, DecisionRow)]
     kind: type[Any] = type(rows[0])
+    if kind is DecisionRow:
+        kind, rows = PackedDecision, [pack(storage, row) for row in cast("Any", rows)]
     values = [(*row[:-1], checksum(row)) for row in rows]
     storage.insert(TABLE_OF[kind], kind._fields, values)
 
@@ -323,6 +324,38 @@ def mismatch(row: StoredRow) -> str:
 
 def checksum(row: StoredRow) -> int:
     """CRC-32 of everything in the row, lengths included."""
+    kind = type(row)
+    try:
+        if kind is PackedDecision:
+            return _of_decision(*row[:-1])
+        if kind is DecisionRow:
+            return _of_decision(row[0], row[1], row[2], 0, *row[3:-1])
+        if kind is FeedbackRow:
+            return _of_feedback(*row[:-1])
+    except (struct.error, TypeError):  # damaged: something is not what its column says
+        return _of_any(row)
+    return _of_any(row)
+
+
+def _of_decision(
+    position: Any, made_at: Any, graph: Any, n_bytes: Any, context: Any, actions: Any, action: Any,
+    probabilities: Any, gamma: Any, model_version: Any, token: Any, snapshot: Any,
+) -> int:  # fmt: skip
+    sizes = len(context), len(actions), len(probabilities)
+    head = _IN_DECISION(position, made_at, graph, n_bytes, *sizes, action, model_version)
+    rest = f"{gamma}|{token}|{snapshot}".encode(errors="replace")
+    return zlib.crc32(b"".join((head, context, actions, probabilities, rest)))
+
+
+def _of_feedback(
+    position: Any, received_at: Any, decision: Any, actions: Any, losses: Any, source: Any
+) -> int:
+    head = _IN_FEEDBACK(position, received_at, decision, len(actions), len(losses))
+    rest = f"{source}".encode(errors="replace")
+    return zlib.crc32(b"".join((head, actions, losses, rest)))
+
+
+def _of_any(row: StoredRow) -> int:
     # A page of another table, with columns of the same kinds, must not pass for one of versions.
     pieces = [b"version"] if isinstance(row, VersionRow) else []
     values: Sequence[Any] = row[:-1]

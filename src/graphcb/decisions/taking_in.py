@@ -3,11 +3,10 @@
 import warnings
 from collections.abc import Sequence
 
-from graphcb.decisions.decision import Acknowledgement
 from graphcb.decisions.inbox import Arrived, read_waiting, remove
 from graphcb.decisions.incoming import Found, NewFeedback
 from graphcb.decisions.parts import final, merge, read_part
-from graphcb.decisions.tables import DecisionRow, FeedbackRow, decision_id, name_of
+from graphcb.decisions.tables import FeedbackRow, decision_id
 from graphcb.decisions.together import Together
 
 AT_ONCE = 1000  # rows that are read together
@@ -60,31 +59,15 @@ def _learn_each(together: Together, arrived: Sequence[Arrived]) -> list[int]:
 
 def learn_new(together: Together, row: FeedbackRow, found: Found) -> bool:
     """Learn what is new in a feedback for a decision; whether there was anything."""
-    new = _what_is_new(together, row, found.row, found.parts)
-    if new is not None:
-        together.add(new)
-    return new is not None
-
-
-def _what_is_new(
-    together: Together, row: FeedbackRow, decision: DecisionRow, parts: list[FeedbackRow]
-) -> NewFeedback | None:
-    """What a feedback adds to the log; None if that is nothing."""
-    location, graph = together.storage.location, together.graph(decision.graph)
+    (decision, parts), location = found, together.storage.location
+    graph = together.graph(decision.graph)
     indices, losses = read_part(row, graph, location)
     known = None
     if parts:
         before = merge(parts, graph, location)
         new = [i for i, k in enumerate(indices.tolist()) if k not in before or before[k].is_default]
         if not new:
-            return None
+            return False
         indices, losses, known = indices[new], losses[new], final(before)
-    return NewFeedback(
-        decision,
-        parts,
-        indices=indices,
-        losses=losses,
-        receipt=Acknowledgement(name_of(together.log_name, decision), True, "counted"),
-        known=known,
-        received_at=row.received_at,
-    )
+    together.add(NewFeedback(decision, parts, indices, losses, known, None, row.received_at))
+    return True

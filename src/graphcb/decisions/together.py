@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,7 @@ from graphcb.decisions.encoding import (
     Encoded,
     as_encoded,
     decode,
-    numbers,
     plain_context,
-    read_once,
 )
 from graphcb.decisions.filling import find_due
 from graphcb.decisions.forgetting import Unlearned, forget, hash_of, note_subjects
@@ -34,19 +32,19 @@ from graphcb.decisions.incoming import (
     check_asked,
     check_feedback,
     read_asked,
-    read_whole,
 )
+from graphcb.decisions.lessons import Lessons
 from graphcb.decisions.places import Call, DecidingPlace, Place
 from graphcb.decisions.pruning import SLICE, Pruned, Pruning
-from graphcb.decisions.records import BYTES_AT_ONCE, Forgotten
+from graphcb.decisions.records import Forgotten
 from graphcb.decisions.storage import LogError
 from graphcb.decisions.tables import DecisionRow, FeedbackRow, insert, name_of, new_token
-from graphcb.decisions.transition import Drawn, Passed, draw, learn, pass_by, uniform_at
-from graphcb.decisions.versions import Change, Version, Versions, learn_earlier
+from graphcb.decisions.transition import Drawn, draw, uniform_at
+from graphcb.decisions.versions import Change, Version, Versions
 from graphcb.decisions.writer import Pending
 from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
-from graphcb.rounds import Agent, Played, hook
+from graphcb.rounds import Agent
 
 WAITING = "waiting"  # the source of a default
 
@@ -115,7 +113,6 @@ class Together:
         check_replay: bool = True,
     ) -> None:
         self.pending, self.storage = pending, pending.storage
-        self.is_spoilt = False
         self.n_withheld = 0  # defaults, as no feedback came at all
         self.unheard = Counter[int]()  # the same, as none ever came for who asked
         in_log = InLog(pending)
@@ -126,7 +123,16 @@ class Together:
         self._subjects: dict[str, tuple[str, str, int]] = {}  # by token
         self._feedbacks: list[FeedbackRow] = []
         self._asked: dict[str, Asked] = {}
-        self._passed: dict[str, Played] = {}  # by token
+
+    @property
+    def is_spoilt(self) -> bool:
+        """Whether the agent may have changed by what it refused."""
+        return self.pending.is_spoilt
+
+    @cached_property
+    def lessons(self) -> Lessons:
+        """What its agent learns; a decision does not need this."""
+        return Lessons(self.pending, self._classes)
 
     @property
     def is_in_log(self) -> bool:
@@ -194,7 +200,7 @@ class Together:
         try:
             drawn = draw(pending.state, uniform, made_at, context.value, frame.graph, frame.given)
         except BaseException as problem:
-            self._note(problem)
+            self.lessons.note(problem)
             raise
         played, after = drawn.played, drawn.after
         row = DecisionRow(
@@ -281,10 +287,10 @@ class Together:
             check_feedback(self.pending, name, self.find(name), part)
             for name, part in losses.items()
         ]
-        for new in checked:
-            if new.receipt.counted:
+        for _, new in checked:
+            if new is not None:
                 self.add(new)
-        return [new.receipt for new in checked]
+        return [receipt for receipt, _ in checked]
 
     def fill_in(self, now: float) -> tuple[int, bool]:
         """Give some decisions the default of their problem, as `Policy.fill_in` does.
@@ -296,15 +302,8 @@ class Together:
         for row, value in due.rows:
             name = name_of(self.log_name, row)
             asked = self._asked.setdefault(name, Asked(row.token, row, []))
-            new = NewFeedback(
-                row,
-                asked.parts,
-                indices=np.array([row.action], dtype=WHOLE),
-                losses=np.array([value], dtype=FLOAT),
-                receipt=Acknowledgement(name, True, "by default"),
-                source=WAITING,
-            )
-            self.add(new)
+            played, loss = np.array([row.action], WHOLE), np.array([value], FLOAT)
+            self.add(NewFeedback(row, asked.parts, played, loss, source=WAITING))
         self.pending.waited = due.waited
         self.n_withheld += due.n_withheld
         self.unheard += due.unheard
@@ -350,7 +349,7 @@ class Together:
 
     def finish(self) -> None:
         """Write what was decided and learned; the commit follows."""
-        if self.is_spoilt:
+        if self.pending.is_spoilt:
             raise LogError(
                 f"{self.storage.location}: a call failed in a way that may have changed the "
                 "agent, so that nothing of this transaction was written; call again"
@@ -372,89 +371,18 @@ class Together:
         self._decisions.clear()
         self._feedbacks.clear()
 
-    def pass_by(self, rows: Sequence[DecisionRow]) -> list[DecisionRow]:
-        """Decisions that were made elsewhere as the next events, which the caller writes."""
-        pending, first = self.pending, self.pending.state.position + 1
-        pending.asked = True
-        versions = [pending.versions.of(row).number for row in rows]
-        made_at = [row.made_at for row in rows]
-        played = map(self._kept, rows, accumulate(len(row.context) for row in rows))
-        pending.state = pass_by(pending.state, map(Passed, made_at, versions, played))
-        return [DecisionRow(first + k, *row[1:-1]) for k, row in enumerate(rows)]
-
     def add(self, new: NewFeedback) -> None:
         """Add a feedback, which the agent learns here and now if this is the place for that."""
-        if self._place.learns:
-            self._learn(new)
         received_at = time.time() if new.received_at is None else new.received_at
-        row = FeedbackRow(
-            position=self.pending.state.position if self._place.learns else 0,
-            received_at=received_at,
-            decision=new.row.position,
-            actions=new.indices.tobytes(),
-            losses=new.losses.tobytes(),
-            source=new.source if self._place.learns else new.row.token,
-        )
+        given = received_at, new.row.position, new.indices.tobytes(), new.losses.tobytes()
+        if self._place.learns:
+            self.lessons.learn(new)
+            row = FeedbackRow(self.pending.state.position, *given, new.source)
+            new.parts.append(row)
+        else:
+            row = FeedbackRow(0, *given, new.row.token)
+            new.parts.append(row._replace(source=None))
         self._feedbacks.append(row)
-        new.parts.append(row if self._place.learns else row._replace(source=None))
-
-    def _learn(self, new: NewFeedback) -> None:
-        """Teach the agent, which learns in place."""
-        pending = self.pending
-        decision = read_whole(pending, new.row)
-        played = self._passed.get(decision.token) or self._played(decision)
-        by_default = new.source is not None
-        if by_default or new.known is not None:
-            played = played._replace(known=new.known, by_default=by_default)
-        pending.asked = True
-        then, now = pending.versions.of(decision), pending.versions.last
-        try:
-            if then.number == now.number:
-                pending.state = learn(pending.state, played, new.indices, new.losses)
-            else:
-                pending.state = learn_earlier(
-                    pending.state,
-                    played,
-                    new.indices,
-                    new.losses,
-                    then=then.problem,
-                    now=now.problem,
-                )
-        except BaseException as problem:
-            self._note(problem)
-            hears_feedback = hook(pending.state.agent, "on_feedback") is not None
-            self.is_spoilt = self.is_spoilt or hears_feedback  # of what it did not learn
-            raise
-        pending.learned = True
-        pending.answered.append(decision.position)
-
-    def _played(self, row: DecisionRow) -> Played:
-        return Played(
-            decode(row.context),
-            self.pending.graphs.read(row.graph),
-            self._decoded(row.actions),
-            numbers(row.probabilities, FLOAT),
-            row.action,
-        )
-
-    def _kept(self, row: DecisionRow, n_bytes: int) -> Played:
-        """The round of a decision, which is kept for its feedback with others of so many bytes.
-
-        Not for an agent of other classes, which may have written to it.
-        """
-        played = self._played(row)
-        if n_bytes <= BYTES_AT_ONCE and not self._classes:
-            self._passed[row.token] = played
-        return played
-
-    def _decoded(self, actions: bytes) -> Any:
-        """The actions of a round; an agent of graphcb's own classes does not write to them."""
-        return read_once(actions) if not self._classes else decode(actions)
-
-    def _note(self, problem: BaseException) -> None:
-        """A refused call leaves an agent of graphcb's own classes as it was, no other."""
-        refused = isinstance(problem, ValueError | TypeError)
-        self.is_spoilt = self.is_spoilt or not refused or bool(self._classes)
 
 
 def _as_decision(made: Decided) -> Decision:

@@ -112,7 +112,7 @@ class Trainer:
             pending.has_deciders = True
         now = server_time(storage)
         decisions = take_decisions(storage, AT_ONCE)
-        rows = together.pass_by([one.row for one in decisions])
+        rows = together.lessons.pass_by([one.row for one in decisions])
         if rows:
             insert(storage, rows)
             for one, row in zip(decisions, rows, strict=True):

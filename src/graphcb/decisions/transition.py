@@ -6,6 +6,7 @@ Live decisions and replayed ones go through the same functions, so they agree bi
 import copy
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,6 +130,11 @@ def uniform_of(seed: int, token: str) -> float:
 
 
 def _uniform(seed: int, content: bytes) -> float:
-    key = seed.to_bytes(8, "little")
-    digest = hashlib.blake2b(content, key=key, digest_size=8).digest()
-    return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
+    hashed = _keyed(seed).copy()
+    hashed.update(content)
+    return (int.from_bytes(hashed.digest(), "little") >> 11) * 2.0**-53
+
+
+@lru_cache(maxsize=16)
+def _keyed(seed: int) -> "hashlib.blake2b":
+    return hashlib.blake2b(key=seed.to_bytes(8, "little"), digest_size=8)

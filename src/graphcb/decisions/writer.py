@@ -55,7 +55,8 @@ class Pending:
     else decides. If it `is_beside`, another process is the writer, which takes in what is written
     here. There may be something to take in if it `has_mail`; `set_aside` are the numbers of what
     the agent refused. `asker` asks for the decisions that follow, `last_asker` asked for the last
-    one, `runs` say from which events on who did. Once it `is_over`, nothing more would be written.
+    one, `runs` say from which events on who did. Once it `is_over`, nothing more would be written;
+    nothing is if it `is_spoilt`, as the agent may have changed by what it refused.
     """
 
     storage: Storage
@@ -77,6 +78,7 @@ class Pending:
     last_asker: int = 0
     runs: list[AskerRow] = field(default_factory=list)
     is_over: bool = False
+    is_spoilt: bool = False
 
     def begin_run(self, position: int, asker: int) -> None:
         """From this event on, somebody else asks; decisions that began a run may be given up."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphcb.checks import as_action, as_count
-from graphcb.environments.drawn import DrawnLosses, Floats, on_sphere
+from graphcb.environments.drawn import DrawnLosses, on_sphere
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
 
 COSTLY, USUAL = 0.75, 0.35  # expected losses
 SLOPE = 0.25  # in half of the rounds, by the direction of the context

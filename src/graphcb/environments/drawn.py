@@ -4,12 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.environments.protocol import Observation, Round
 from graphcb.graphs import FeedbackGraph
-
-Floats = NDArray[np.float64]
+from graphcb.graphs.structure import Floats
 
 
 class DrawnLosses(ABC):

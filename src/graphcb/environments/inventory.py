@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphcb.checks import as_count
-from graphcb.environments.stock import Floats, GrowingGrid, StockProblem
+from graphcb.environments.stock import GrowingGrid, StockProblem
+from graphcb.graphs.structure import Floats
 
 
 @dataclass(frozen=True)

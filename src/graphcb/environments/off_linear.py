@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphcb.checks import as_count
-from graphcb.environments.drawn import DrawnLosses, Floats, on_sphere
+from graphcb.environments.drawn import DrawnLosses, on_sphere
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
 
 MIDDLE, SLOPE, LARGEST = 0.5, 0.3, 0.2  # 0.5 +- 0.3 +- 0.2 are the ends of [0, 1]
 WAVES = 6.0

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from graphcb import graphs
 from graphcb.checks import as_count, as_positive
 from graphcb.environments.protocol import Observation, Round
+from graphcb.graphs.structure import Floats
 from graphcb.newsvendor import stock_cost, stock_costs
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphcb.estimates.bounds import lower_end, scaled
-from graphcb.estimates.estimate import Conditions, Estimate
+from graphcb.estimates.estimate import Conditions, Estimate, spread
 from graphcb.estimates.estimators import LEAST_SIZE, errors_of, normal_around
 from graphcb.estimates.intervals import Interval
 from graphcb.estimates.moments import BySize, Moments
@@ -39,7 +39,9 @@ def difference(
 
     None if nothing was seen of one of them. `how` far they are apart is seen from their weights,
     unless it is given: where they decide alike, the difference is no larger than the range times
-    the share of decisions where they do not.
+    the share of decisions where they do not. Both means are divided by weights that are 1 on
+    average; where few decisions carry these, the difference is as uncertain as their sum, however
+    well the decisions that differ were seen.
     """
     first, second = moments.of(one), moments.of(other)
     if not (first.w.any() and second.w.any()):
@@ -57,12 +59,24 @@ def difference(
     if most > 0.0 and how.effective_size >= LEAST_SIZE:
         within = asked._replace(value_range=(-most, most))
         middle = min(max(m1 - m2, -most), most)
-        normal = normal_around(middle, max(error, how.least_error), how.effective_size, within)
+        by_scale = abs(m1 - m2) * _scale_error(moments, (one, other), asked)
+        wide = math.hypot(max(error, how.least_error), by_scale)
+        normal = normal_around(middle, wide, how.effective_size, within)
     alpha = 0.5 * (1.0 - asked.confidence)
     sides = [_half_difference(first, second, products, *pair, high - low)
              for pair in ((low, high), (high, low))]  # fmt: skip
     ends = [lower_end(*side, moments.n, alpha) for side in sides]
     return Estimate(m1 - m2, error, normal, scaled(ends, (low - high, high - low)))
+
+
+def _scale_error(moments: Moments, targets: tuple[int, int], asked: Conditions) -> float:
+    """The standard error of the mean weight, relative to it, of the target where it is larger."""
+    size = math.inf
+    for target in targets:
+        expected = None if asked.expected is None else asked.expected[target]
+        found = spread(moments.of(target), moments.n, float(moments.largest[target]), expected)
+        size = min(size, found.effective_size)
+    return 1.0 / math.sqrt(size)
 
 
 def _half_difference(

@@ -85,17 +85,6 @@ def graph_terms(
     return np.asarray(np.where(revealed, weights * losses, 0.0).sum(axis=-1))
 
 
-def plain_terms(
-    target: Floats, self_probabilities: Floats, played: Flags, revealed: Flags, losses: Floats
-) -> Floats:
-    """The loss of the played action only, divided by the probability of playing and seeing it.
-
-    `self_probabilities` are probabilities * graph.matrix.diagonal(); `played` marks the action.
-    This is inverse propensity weighting without a graph, for comparison.
-    """
-    return graph_terms(target, self_probabilities, played & revealed, losses)
-
-
 def doubly_robust_terms(
     target: Floats,
     reveal_probabilities: Floats,

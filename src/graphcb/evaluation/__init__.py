@@ -6,7 +6,7 @@ from graphcb.evaluation.candidates import candidate
 from graphcb.evaluation.judging import Evaluation, evaluate
 from graphcb.evaluation.keeping import BaselineKept, BudgetKept, GuardrailsKept
 from graphcb.evaluation.mattering import importances
-from graphcb.evaluation.shadowing import shadow
+from graphcb.evaluation.replayed import shadow
 from graphcb.evaluation.summary import LogSummary, summarize
 from graphcb.evaluation.targets import Target, as_saved, constant, greedy, logged, uniform
 from graphcb.evaluation.weighing import weighing_graphs

@@ -8,7 +8,7 @@ from graphcb.agents import Agent
 from graphcb.decisions import LoggedDecision
 from graphcb.decisions.transition import uniform_at
 from graphcb.estimates.terms import Floats
-from graphcb.evaluation.shadowing import without_baseline
+from graphcb.evaluation.replayed import without_baseline
 from graphcb.evaluation.targets import Target
 from graphcb.problems import Learner, Problem
 from graphcb.problems.guarded import explorer_of

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphcb.estimates.bounds import smoothed
 from graphcb.estimates.comparing import Apart, difference
 from graphcb.estimates.estimate import Conditions, Estimate, TargetEstimates
 from graphcb.estimates.estimators import estimates, mean_of
 from graphcb.estimates.intervals import Interval, confidence_sequence
 from graphcb.estimates.means import AnytimeEnds, differences
 from graphcb.estimates.moments import Moments
-from graphcb.estimates.smoothing import smoothed
 from graphcb.estimates.terms import Floats, Terms
 from graphcb.evaluation.rounds import RoundTerms
 from graphcb.evaluation.settling import Turnout
@@ -112,7 +112,9 @@ class Estimating:
         """The mean of the first target less that of the second, decision by decision."""
         if mine.unseen.any() or other.unseen.any():
             return None
-        both = difference(moments, 0, 1, self.asked, self._apart(mine, other, between))
+        expected = [float(self.stands_for**2 @ one.expected) for one in (mine, other)]
+        asked = self.asked._replace(expected=expected)
+        both = difference(moments, 0, 1, asked, self._apart(mine, other, between))
         if both is None or not self.has_anytime:
             return both if both is None else both._replace(anytime=None)
         pairs = zip(mine.terms, other.terms, strict=True)

@@ -10,7 +10,7 @@ from graphcb.contexts.values import features_of
 from graphcb.decisions import DecisionLog, LoggedDecision, Versions, replay
 from graphcb.estimates.terms import Floats
 from graphcb.evaluation.judging import evaluate
-from graphcb.evaluation.shadowing import shadow
+from graphcb.evaluation.replayed import shadow
 from graphcb.evaluation.targets import logged
 from graphcb.exploration import BoxAndRows
 from graphcb.exploration.cheapest import obeys

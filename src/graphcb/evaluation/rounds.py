@@ -16,7 +16,7 @@ from graphcb.estimates.terms import (
     Floats,
     Terms,
     doubly_robust_terms,
-    plain_terms,
+    graph_terms,
     terms_by_action,
 )
 from graphcb.evaluation.guesses import Guesses
@@ -222,7 +222,8 @@ def _on_one_graph(graph: FeedbackGraph, rounds: Sequence[LoggedRound]) -> Floats
         own = (own == 1.0).astype(np.float64)
     alone = p * own
     played = np.arange(graph.n_actions) == np.array([one.action for one in rounds])[:, None]
-    shown = revealed & (alone > 0.0)
+    # Without the graph: the loss of the played action alone, by the probability of seeing it so.
+    own_seen = played & revealed & (alone > 0.0)
     weight = np.zeros(reveal.shape)
     np.divide(1.0, reveal, out=weight, where=reveal > 0.0)
     predicted = around = None
@@ -241,8 +242,8 @@ def _on_one_graph(graph: FeedbackGraph, rounds: Sequence[LoggedRound]) -> Floats
         found.append(
             [
                 *by_action.of(target),
-                plain_terms(target, alone, played, shown, losses),
-                plain_terms(target, alone, played, shown, 1.0 - losses),
+                graph_terms(target, alone, own_seen, losses),
+                graph_terms(target, alone, own_seen, 1.0 - losses),
                 np.where(alone > 0.0, 0.0, target).sum(axis=1),
                 np.where(own > 0.0, 0.0, target).sum(axis=1),
                 target.sum(axis=1),

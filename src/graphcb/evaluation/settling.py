@@ -1,5 +1,6 @@
 """Which decisions of a log count in an estimate, with which losses, and for how many."""
 
+import math
 from collections import deque
 from typing import NamedTuple
 
@@ -141,12 +142,13 @@ class Settling:
         self._clock.decision(own)
         self._young.append((own, weighed))
         found = []
-        while self._young and self._is_due(self._young[0][0]):
+        while self._young:
+            oldest = self._young[0][0]
+            due = -math.inf if oldest.waiting is None else oldest.made_at + oldest.waiting
+            if not self._clock.has_reached(due):
+                break
             found += self._add(*self._young.popleft())
         return found
-
-    def _is_due(self, row: LoggedDecision) -> bool:
-        return row.waiting is None or self._clock.has_reached(row.made_at + row.waiting)
 
     def _add(self, own: LoggedDecision, weighed: LoggedDecision) -> list[SettledRow]:
         is_silent = not awaits_feedback(own)

@@ -49,6 +49,9 @@ class Claim:
         return KINDS[self.kind](self, [by_label[label] for label in self.lines])
 
 
+Kind = Callable[[Claim, Sequence[Summary]], Verdict]
+
+
 def _flat(claim: Claim, lines: Sequence[Summary]) -> Verdict:
     """The final losses differ by no more than `within`."""
     means = [s.mean for s in lines]
@@ -115,22 +118,14 @@ def _noticed(text: str, number: float) -> str:
     return f"; {text} would be noticed in 80 %" if np.isfinite(number) else ""
 
 
-def _level(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The final losses do not differ by more than chance."""
-    measured, found = _difference(lines)
-    return Verdict(claim.text, measured, found.lower <= 0.0 <= found.upper)
+def _by_difference(holds: Callable[[Difference], bool]) -> Kind:
+    """A kind of claim about how far the first line ends above the second."""
 
+    def judge(claim: Claim, lines: Sequence[Summary]) -> Verdict:
+        measured, found = _difference(lines)
+        return Verdict(claim.text, measured, holds(found))
 
-def _no_worse(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The first line does not end above the second by more than chance."""
-    measured, found = _difference(lines)
-    return Verdict(claim.text, measured, found.lower <= 0.0)
-
-
-def _apart(claim: Claim, lines: Sequence[Summary]) -> Verdict:
-    """The first line ends below the second by more than chance."""
-    measured, found = _difference(lines)
-    return Verdict(claim.text, measured, found.upper < 0.0)
+    return judge
 
 
 def _consistently_below(claim: Claim, lines: Sequence[Summary]) -> Verdict:
@@ -235,14 +230,15 @@ def _last(summary: Summary, rounds: int) -> int:
     return int(np.searchsorted(summary.rounds, rounds, side="right")) - 1
 
 
-KINDS: Mapping[str, Callable[[Claim, Sequence[Summary]], Verdict]] = MappingProxyType(
+KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "flat": _flat,
         "increasing": _increasing,
-        "level": _level,
-        "no worse": _no_worse,
+        # The final losses do not differ by more than chance; the first is not higher; it is lower.
+        "level": _by_difference(lambda found: found.lower <= 0.0 <= found.upper),
+        "no worse": _by_difference(lambda found: found.lower <= 0.0),
         "consistently below": _consistently_below,
-        "apart": _apart,
+        "apart": _by_difference(lambda found: found.upper < 0.0),
         "gap removed": _gap_removed,
         "lower early": _lower_early,
         "steadier early": _steadier_early,

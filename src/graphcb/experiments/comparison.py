@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.agents import Agent
 from graphcb.experiments.model import Model
 from graphcb.experiments.progressive import PlayedRows, Player, Sums
 from graphcb.graphs.families import full_information
+from graphcb.graphs.structure import Floats
 from graphcb.streams import Examples
 from graphcb.thinning import Thinned
-
-Floats = NDArray[np.float64]
 
 
 class Comparison:
@@ -58,11 +56,6 @@ class Comparison:
                 self._points.add(int(sums.counts[i]), means[i].copy())
             self._last = means[-1]
         return sums
-
-    @property
-    def mean_loss(self) -> float:
-        """The model's mean loss."""
-        return self.model.tally.total / self.model.tally.count
 
     @property
     def means_by_seed(self) -> Floats:

@@ -3,14 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphcb.environments import Environment
 from graphcb.environments.stock import StockProblem, grid
 from graphcb.experiments.loop import streams
+from graphcb.graphs.structure import Floats
 from graphcb.newsvendor import stock_costs
-
-Floats = NDArray[np.float64]
 
 
 class Constant(NamedTuple):

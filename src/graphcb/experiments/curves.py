@@ -1,4 +1,4 @@
-"""Learning curves of many runs, and their summary: best settings, means, deviations."""
+"""Learning curves of many runs, and their summary: best settings, means, where they spread."""
 
 import csv
 import json
@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from graphcb.experiments.lines import CONSTANT
 
 Floats = NDArray[np.float64]
 
@@ -180,3 +182,48 @@ def write_csv(runs: Sequence[tuple[Mapping[str, Any], Curve]], path: Path) -> No
             cells = [json.dumps(v) if isinstance(v, dict) else v for v in about.values()]
             points = zip(curve.rounds.tolist(), curve.mean_loss.tolist(), strict=True)
             writer.writerows((*cells, t, loss) for t, loss in points)
+
+
+class Spread(NamedTuple):
+    """Where the spread of the final loss between seeds comes from.
+
+    Standard deviations: between orders of the data, and between draws of actions.
+    """
+
+    order: float
+    draws: float
+
+
+def repeats(summaries: Iterable[Summary]) -> list[Setting]:
+    """The best setting of each line with every seed of the data and every seed of the draws.
+
+    Those with equal seeds are runs of the panel.
+    """
+    return [
+        Setting(s.agent, s.line, s.learning_rate, s.c, seed, None if draws == seed else draws)
+        for s in summaries
+        if s.agent != CONSTANT
+        for seed in range(s.n_seeds)
+        for draws in range(s.n_seeds)
+    ]
+
+
+def spreads(curves: Sequence[Curve]) -> dict[tuple[str, str], Spread]:
+    """The two parts of the spread, by agent and line; needs two seeds or more of each kind."""
+    finals: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for curve in curves:
+        setting = curve.setting
+        orders = finals.setdefault((setting.agent, setting.line), {})
+        orders.setdefault(setting.seed, []).append(float(curve.mean_loss[-1]))
+    return {line: _parts(np.array(list(orders.values()))) for line, orders in finals.items()}
+
+
+def _parts(losses: Any) -> Spread:
+    """Components of variance: one row for each order, one column for each seed of the draws.
+
+    Draws vary within a row. The means of the rows vary by the order and, as there are finitely
+    many columns, a little by the draws too; that part is taken off.
+    """
+    within = float(losses.var(axis=1, ddof=1).mean())
+    between = float(losses.mean(axis=1).var(ddof=1)) - within / losses.shape[1]
+    return Spread(max(0.0, between) ** 0.5, within**0.5)

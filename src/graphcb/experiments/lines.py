@@ -95,10 +95,6 @@ def _two_thirds(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float
     return SquareCBG(oracle, gamma=gamma, method=cast(Method, line.method))
 
 
-def _squarecb(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
-    return SquareCB(oracle, gamma=_root(line, problem, c))
-
-
 def _no_agent(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) -> Agent:
     raise ValueError(f"{line.agent!r} is found in hindsight and plays no rounds")
 
@@ -106,7 +102,11 @@ def _no_agent(line: Line, problem: ExperimentProblem, oracle: Oracle, c: float) 
 # Whoever has an agent of their own adds it here under its name.
 KINDS: dict[str, Kind] = {
     "SquareCB.G": Kind(_squarecbg, "c"),
-    "SquareCB": Kind(_squarecb, "c", "n_actions"),
+    "SquareCB": Kind(
+        lambda line, problem, oracle, c: SquareCB(oracle, gamma=_root(line, problem, c)),
+        "c",
+        "n_actions",
+    ),
     "SquareCB.G, TwoThirds": Kind(_two_thirds, "c", "weak_domination_number"),
     "SquareCB.G, SquareRoot": Kind(_squarecbg, "c", "independence_number"),
     "information-directed": Kind(lambda *_: InformationDirected(), "none", has_oracle=False),

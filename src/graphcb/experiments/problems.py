@@ -22,7 +22,6 @@ from graphcb.environments import (
     SyntheticInventory,
 )
 from graphcb.environments.known_losses import SparseTable
-from graphcb.experiments.weak_graphs import weak_graph
 from graphcb.graphs import FeedbackGraph
 from graphcb.oracles import LogisticOGD, NewsvendorOGD, OnlineRidge, Oracle
 
@@ -103,8 +102,9 @@ def _spam(
     return _logistic(_spam_table(review_cost, source), graph, n_rounds)
 
 
-def _costly_looks(*, n_rounds: int | None, graph: Any) -> ExperimentProblem:
-    environment = CostlyLooks(*weak_graph(graph), n_rounds=n_rounds or 10_000)
+def _costly_looks(*, n_rounds: int | None, graph: Any, costly: list[int]) -> ExperimentProblem:
+    graph = FeedbackGraph.from_json(json.dumps(graph))
+    environment = CostlyLooks(graph, tuple(costly), n_rounds=n_rounds or 10_000)
     return ridge(environment, environment.graph.n_actions, environment.n_features)
 
 

@@ -11,11 +11,10 @@ from graphcb.agents import Agent
 from graphcb.environments import Observation, Round
 from graphcb.experiments.loop import play, streams
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
 from graphcb.loaded import Array, Count, Learned, Number
 from graphcb.rounds.identifiers import pick
 from graphcb.streams import Examples
-
-Floats = NDArray[np.float64]
 
 
 class PlayedRows(NamedTuple):

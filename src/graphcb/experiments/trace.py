@@ -14,9 +14,7 @@ from graphcb.environments import CostlyLooks, Environment, KnownLosses, OffLinea
 from graphcb.environments.stock import StockProblem
 from graphcb.experiments.kernels import ledger, linear, rules, stock, table
 from graphcb.experiments.loop import play, streams
-
-Floats = NDArray[np.float64]
-
+from graphcb.graphs.structure import Floats
 
 LINEAR = (CostlyLooks, OffLinear)
 

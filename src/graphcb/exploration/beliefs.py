@@ -74,11 +74,14 @@ def beliefs(
     """
     n = f.size
     chances, relevant, shared = np.zeros(n), np.zeros(n), np.ones(n)
+    gain = count = -1.0
     for a in range(n):
         least = min(deviations[a], gains[a], counts[a], span)
         if not (np.isfinite(f[a] + deviations[a] + gains[a] + counts[a] + span) and least >= 0.0):
             return Beliefs(np.nan, chances, relevant, shared)
-        shared[a] = shared_here(gains[a], counts[a])
+        is_same = gains[a] == gain and counts[a] == count  # as the one before
+        gain, count = gains[a], counts[a]
+        shared[a] = shared[a - 1] if is_same else shared_here(gain, count)
     low, high, logits, alike = shares
     odds, widths = np.empty(n), np.empty(n)
     _fill_log_odds(f, deviations, divided, low, high, logits, odds, widths)
@@ -170,13 +173,17 @@ def count_on_fewer(
     are: most of many actions are not worth their price.
     """
     usual = ENOUGH * parameters
+    before, same = (-1.0, 0.0, 0.0, 0.0), 0.0
     for a in range(divided.size):
         if owed[a] * max(1.0, (1.0 + counts[a]) / usual) <= 1.0:  # as `known` is below 1
             continue
-        here = shared_here(gains[a], counts[a]) / usual
-        starved = owed[a] * max(here, 1.0)
-        if starved > 1.0:
-            divided[a] = max(1.0, divided[a] / starved ** (2.0 / max(hidden, 1.0)))
+        given = owed[a], gains[a], counts[a], divided[a]
+        if given != before:  # actions that were never seen follow each other
+            before, same = given, divided[a]
+            starved = owed[a] * max(shared_here(gains[a], counts[a]) / usual, 1.0)
+            if starved > 1.0:
+                same = max(1.0, divided[a] / starved ** (2.0 / max(hidden, 1.0)))
+        divided[a] = same
 
 
 @inner

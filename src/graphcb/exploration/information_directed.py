@@ -10,6 +10,10 @@ it depends on which action is best. Nothing depends on how observable the graph 
 is worth its price in information gets played, wherever its information comes from. With limits the
 ratio is minimised over all distributions that obey them.
 
+**As far as can be seen.** Where losses are shown with a probability, what an action hides of one,
+and by whom it is looked at, is relative to the action that shows it best: where one outcome in ten
+comes, whatever is played, playing the best action hides nothing. What a look tells is not relative.
+
 **As is safe.** Diverse contexts explore by themselves: what is learned of an action in one helps
 in all others. Deviations are divided by sqrt(d), where d is the number of parameters that a look is
 shared among: n u / (1 + u) for an action seen n times where another look adds the share u to what
@@ -24,7 +28,7 @@ decides on 1 - 1 / d^4 of its share.
 Ties are broken at random. Decision notes 0041 and 0064 have what was measured.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -42,9 +46,11 @@ from graphcb.exploration.due_looks import (
     seen_with,
     shown_by,
 )
+from graphcb.exploration.in_flight import NONE, InFlight, as_answered, counted
 from graphcb.exploration.limited_choice import obeying, smallest_ratio
 from graphcb.exploration.limits import BoxAndRows
 from graphcb.graphs import FeedbackGraph, require_observable
+from graphcb.graphs.matrices import SparseMatrix
 from graphcb.graphs.structure import Floats, Structure
 
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
@@ -54,13 +60,9 @@ TIE = 1e-9  # of the span
 _PARTS = ("losses", "deviations", "gains", "counts")
 
 
-class Memory(NamedTuple):
-    """What exploration remembers of earlier rounds: sums, and the parameters that looks share."""
-
-    regret: float = 0.0
-    information: float = 0.0
-    looks: float = 0.0
-    parameters: float = 1.0
+# Of earlier rounds: sums of regret, of information and of looks, and the parameters looks share.
+Memory = tuple[float, float, float, float]
+START: Memory = (0.0, 0.0, 0.0, 1.0)
 
 
 def information_directed(
@@ -74,16 +76,16 @@ def information_directed(
     *,
     graph: FeedbackGraph,
     round_number: int,
-    memory: Memory | None = None,
-    owed: Floats | None = None,
+    memory: Memory = START,
+    looks: InFlight | None = None,
     box: BoxAndRows | None = None,
 ) -> tuple[Floats, Memory, Floats]:
     """Probabilities (n_actions,) from an oracle's forecast, and what to remember of the round.
 
     See `oracles.Forecast` for the first arguments. `round_number` counts from 1. `memory` is that
-    of the round before. `owed` are the looks at each action that Thompson sampling would have taken
-    in earlier rounds, the sum of the third result, for each look that there was. `box` are the
-    limits of the round, if there are any.
+    of the round before. `looks` are those of earlier rounds; the third result are the wanted ones
+    with those that Thompson sampling would take in this round. `box` are the limits of the round,
+    if there are any.
 
     >>> from graphcb import graphs
     >>> sure = (np.array([0.2, 0.4]), np.zeros(2), np.zeros(2), np.full(2, 100.0), 1.0)
@@ -93,27 +95,20 @@ def information_directed(
     >>> information_directed(*unsure, graph=graphs.bandit(2), round_number=1)[0]
     array([0.5, 0.5])
     """
-    given: list[Any] = [
-        as_numbers("losses", losses),
-        as_numbers("deviations", deviations),
-        as_numbers("gains", gains),
-        as_numbers("counts", counts),
-    ]
+    given: list[Any] = [*map(as_numbers, _PARTS, (losses, deviations, gains, counts))]
     shape = (graph.n_actions,)
     if not given[0].shape == given[1].shape == given[2].shape == given[3].shape == shape:
-        name, part = next(
-            pair for pair in zip(_PARTS, given, strict=True) if pair[1].shape != shape
-        )
+        name, part = next(one for one in zip(_PARTS, given, strict=True) if one[1].shape != shape)
         raise ValueError(f"`{name}` must have shape {shape} to match the graph, got {part.shape}")
-    before = Memory() if memory is None else memory
-    owed = np.zeros(shape) if owed is None else owed
-    matrix, edges, rate, alone = graph.remember("written out", _written_out)
+    matrix, edges, of_relative, relative, rate, alone = graph.remember("written out", _written_out)
+    if looks is None:
+        looks = NONE, NONE, NONE, np.arange(graph.n_actions)
     given += (float(span), float(low), float(bound), round_number, rate)
+    rest = looks, alone, memory
     if matrix is not None:
-        given += (owed, matrix, edges, alone, *before)
-        p, thompson, parts, *after = _in_one(*given)
+        p, wanted, parts, after = _in_one(*[*given, *rest, edges, *of_relative])
     else:
-        p, thompson, parts, *after = _in_steps([*given, owed], graph.structure, alone, before)
+        p, wanted, parts, after = _in_steps(given, *rest, graph.structure, relative)
     if not after[0] >= 0.0:
         f, deviations, gains, counts = given[:4]
         raise ValueError(
@@ -124,8 +119,8 @@ def information_directed(
         regrets, known, shared = parts
         p = obeying(*_within(p, given[0], regrets, known, *box))
         seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
-        after = [*_remember(p, regrets, known, seen, shared, round_number, *before[2:])]
-    return p, Memory(*after), thompson
+        after = _remember(p, regrets, known, seen, shared, round_number, *memory[2:])
+    return p, after, wanted
 
 
 def check_memory(memory: Any) -> None:
@@ -138,38 +133,65 @@ def check_memory(memory: Any) -> None:
         raise ValueError(f"`memory` must have 1 parameter or more, got {numbers[3]}")
 
 
-def _written_out(graph: FeedbackGraph) -> tuple[Floats | None, Edges | None, float, float]:
-    """The matrix and edges of a graph that is not too large; the rate of looks at hidden losses.
+def _written_out(graph: FeedbackGraph) -> tuple[Any, ...]:
+    """Matrix and edges of a graph that is not too large, both of `_relative` to it, and that.
 
-    And 1 where no action shows more than one loss, else 0.
+    Then the rate of looks at hidden losses, and 1 where no action shows more than one loss, else 0.
     """
     require_observable(graph, "to learn from it")
     rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
-    shown = graph.structure.sums_revealed(np.ones(graph.n_actions))
+    relative = graph if graph.structure.is_deterministic() else _relative(graph)
+    shown = relative.structure.sums_revealed(np.ones(graph.n_actions))
     alone = float(shown.max() <= 1.0)
     if graph.n_actions > WRITTEN_OUT:
-        return None, None, rate, alone
-    return graph.matrix, edges_of(graph.matrix), rate, alone
+        return None, None, None, relative.structure, rate, alone
+    edges = edges_of(graph.matrix)
+    parts = relative.matrix, edges if relative is graph else edges_of(relative.matrix)
+    return graph.matrix, edges, parts, relative.structure, rate, alone
 
 
-def _in_steps(given: list[Any], edges: Structure, alone: float, before: Memory) -> tuple[Any, ...]:
+def _relative(graph: FeedbackGraph) -> FeedbackGraph:
+    """The graph as if each loss were certain to be shown by the action that shows it best."""
+    if isinstance(graph.structure, SparseMatrix):
+        edges = graph.structure.matrix.copy()
+        most = edges.max(axis=0).toarray().ravel()
+        edges.data = edges.data / most[edges.indices]
+        return FeedbackGraph(edges)
+    most = graph.matrix.max(axis=0)
+    return FeedbackGraph(graph.matrix / np.where(most > 0.0, most, 1.0))
+
+
+def _in_steps(
+    given: list[Any],
+    looks: InFlight,
+    alone: float,
+    memory: Memory,
+    edges: Structure,
+    relative: Structure,
+) -> tuple[Any, ...]:
     """`_in_one` for a graph that is not written out."""
-    f, gains, tie, round_number = given[0], given[2], TIE * given[4], given[7]
+    f, deviations, gains, counts, span, *_, round_number, _ = given
+    regret, information, n_looks, parameters = memory
+    gains, counts, owed = as_answered(gains, counts, looks)
+    tie = TIE * span
     best = _best_looking(f, gains, tie)
-    hidden = 1.0 - edges.row(best)
+    hidden = 1.0 - relative.row(best)
     most_shown = 0.0
-    if hidden[best] > 0.0 or given[3].min() < before.parameters:
-        most_shown = float(edges.sums_revealed(hidden).max())
-    asked = ask(*[*given[:-1], best, hidden, most_shown, before.parameters, given[-1]])
-    regrets = before.regret + f - asked.floor
-    known = before.information + edges.sums_revealed(asked.tells)
-    looks = look_at_once(f, edges.sums_revealed(asked.wanted * gains), asked.wanted * gains, best)
-    priced = 1.0 - alone * (1.0 - hidden[best]) / before.parameters**4
-    doubts = given[1] * (hidden[best] < 1.0)
-    p = _choose(f, regrets, known, gains, looks, best, tie, doubts, priced)
+    if hidden[best] > 0.0 or counts.min() < parameters:
+        most_shown = float(relative.sums_revealed(hidden).max())
+    given[2:4] = gains, counts
+    asked = ask(*[*given, best, hidden, most_shown, parameters, owed])
+    regrets = regret + f - asked.floor
+    known = information + edges.sums_revealed(asked.tells)
+    worth = asked.wanted * gains
+    least = look_at_once(f, relative.sums_revealed(worth), worth, best)
+    priced = 1.0 - alone * (1.0 - hidden[best]) / parameters**4
+    doubts = deviations * (hidden[best] < 1.0)
+    p = _choose(f, regrets, known, gains, least, best, tie, doubts, priced)
     seen = edges.reveal_probabilities(p)
-    after = _remember(p, regrets, known, seen, asked.shared, round_number, *before[2:])
-    return p, asked.thompson, (regrets, known, asked.shared), *after
+    after = _remember(p, regrets, known, seen, asked.shared, round_number, n_looks, parameters)
+    wanted = counted(looks[1], looks[3], asked.thompson)
+    return p, wanted, (regrets, known, asked.shared), after
 
 
 @compiled
@@ -183,38 +205,38 @@ def _in_one(
     bound: float,
     round_number: int,
     rate: float,
-    owed: Floats,
-    matrix: Floats,
-    edges: Edges,
+    looks: InFlight,
     alone: float,
-    regret: float,
-    information: float,
-    looks: float,
-    parameters: float,
-) -> tuple[Floats, Floats, Floats, float, float, float, float]:
-    """Probabilities, Thompson sampling's looks; rows with regrets, information and the parameters
-    of a look; the memory of the round."""
+    memory: Memory,
+    edges: Edges,
+    relative: Floats,
+    relative_edges: Edges,
+) -> tuple[Floats, Floats, Floats, Memory]:
+    """Probabilities, looks wanted; rows with regrets, information and the parameters of a look; the
+    memory of the round."""
+    regret, information, n_looks, parameters = memory
+    gains, counts, owed = as_answered(gains, counts, looks)
     best = _best_looking(f, gains, TIE * span)
-    hidden = 1.0 - matrix[best]
+    hidden = 1.0 - relative[best]
     most_shown = 0.0
     if hidden[best] > 0.0 or counts.min() < parameters:
-        most_shown = shown_by(edges, hidden).max()
+        most_shown = shown_by(relative_edges, hidden).max()
     asked = ask(
         f, deviations, gains, counts, span, low, bound, round_number, rate,
         best, hidden, most_shown, parameters, owed,
     )  # fmt: skip
     regrets = regret + f - asked.floor
     known = information + shown_by(edges, asked.tells)
-    least = look_at_each(f, gains, edges, asked.wanted, best)
+    least = look_at_each(f, gains, relative_edges, asked.wanted, best)
     priced = 1.0 - alone * (1.0 - hidden[best]) / parameters**4
     doubts = deviations * (hidden[best] < 1.0)
     p = _choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
     after = _remember(
-        p, regrets, known, seen_with(edges, p), asked.shared, round_number, looks, parameters
+        p, regrets, known, seen_with(edges, p), asked.shared, round_number, n_looks, parameters
     )
     parts = np.empty((3, f.size))
     parts[0], parts[1], parts[2] = regrets, known, asked.shared
-    return p, asked.thompson, parts, after[0], after[1], after[2], after[3]
+    return p, counted(looks[1], looks[3], asked.thompson), parts, after
 
 
 @compiled
@@ -310,7 +332,7 @@ def _remember(
     round_number: int,
     looks: float,
     parameters: float,
-) -> tuple[float, float, float, float]:
+) -> Memory:
     """The memory of a round: sums, and the parameters averaged over the looks it may bring."""
     keep = 1.0 - 1.0 / min(ROUNDS, round_number)
     regret = information = mean = total = mass = 0.0

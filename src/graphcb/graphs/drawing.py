@@ -28,7 +28,8 @@ def as_svg(graph: "FeedbackGraph", names: Sequence[Any] | None = None) -> str:
     if k > MOST:
         return f"<p>{escape(repr(graph))}: {k:,} actions, {graph.n_edges:,} edges</p>"
     called = list(range(k)) if names is None else list(names)
-    places = [_place(index, k) for index in range(k)]
+    angles = [2.0 * math.pi * index / k - math.pi / 2 for index in range(k)]
+    places = [(SIZE / 2 + RADIUS * math.cos(a), SIZE / 2 + RADIUS * math.sin(a)) for a in angles]
     pieces = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE:g} {SIZE:g}" width="{SIZE:g}" '
         f'height="{SIZE:g}" role="img" aria-label="{escape(repr(graph), quote=True)}">'
@@ -52,11 +53,6 @@ def as_svg(graph: "FeedbackGraph", names: Sequence[Any] | None = None) -> str:
             f'fill="currentColor">{escape(str(called[i]))}</text>'
         )
     return "".join([*pieces, "</svg>"])
-
-
-def _place(index: int, k: int) -> tuple[float, float]:
-    angle = 2.0 * math.pi * index / k - math.pi / 2
-    return SIZE / 2 + RADIUS * math.cos(angle), SIZE / 2 + RADIUS * math.sin(angle)
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float], probability: float) -> str:

@@ -217,31 +217,23 @@ def _past(
             value = problem.check_values([file.sign * one.cost + 0.0], [name])
             losses = {one.chosen: float(value[0])}
             if encoder is not None:
-                _check_context(encoder, one, file)
+                try:
+                    encoder.encode(one.context)
+                except (ValueError, TypeError) as reason:
+                    raise ValueError(
+                        f"{file.name}, {file.place} {one.line}: the problem's features do not fit: "
+                        f"{reason}"
+                    ) from None
         yield PastDecision(
             made_at,
             one.context,
             _graph(len(one.actions)),
-            _actions(one.actions),
+            dict(one.actions) if any(one.actions.values()) else list(one.actions),
             one.chosen,
             _probabilities(one),
             losses,
             made_at,
         )
-
-
-def _check_context(encoder: Encoder, one: ForeignDecision, file: _File) -> None:
-    try:
-        encoder.encode(one.context)
-    except (ValueError, TypeError) as reason:
-        raise ValueError(
-            f"{file.name}, {file.place} {one.line}: the problem's features do not fit: {reason}"
-        ) from None
-
-
-def _actions(actions: Any) -> Any:
-    """Names with their features, or names alone where no action has any."""
-    return dict(actions) if any(actions.values()) else list(actions)
 
 
 def _probabilities(one: ForeignDecision) -> Any:

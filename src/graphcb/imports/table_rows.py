@@ -49,6 +49,9 @@ class TableRows:
         value = self._outcome(place)
         if value is not None and columns.reward is not None:
             value = -value
+        made_at = self._time(place)
+        if self.identifiers and not self.identifiers[place]:
+            raise OddLineError(f"the identifier in {columns.identifier!r} is missing")
         return ForeignDecision(
             self.lines[place],
             dict(zip(self.table.features, (cells[place] for cells in self.features), strict=True)),
@@ -57,8 +60,8 @@ class TableRows:
             value,
             probability,
             probabilities,
-            self._time(place),
-            self._identifier(place),
+            made_at,
+            self.identifiers[place] if self.identifiers else "",
         )
 
     def _column(self, name: str) -> list[Any]:
@@ -140,23 +143,12 @@ class TableRows:
             raise OddLineError(f"the time in {self.table.columns.time!r} {got}")
         return seconds
 
-    def _identifier(self, place: int) -> str:
-        if not self.identifiers:
-            return ""
-        if not self.identifiers[place]:
-            raise OddLineError(f"the identifier in {self.table.columns.identifier!r} is missing")
-        return self.identifiers[place]
-
 
 def _as_probabilities(cells: Cells) -> list[Any]:
     """Cells as numbers, NaN for anything else, or as lists, which CSV holds as JSON."""
-    if not isinstance(cells, np.ndarray) and any(_is_list(cell) for cell in cells):
-        return [_as_list(cell) for cell in cells]
-    return as_numbers(cells)[0].tolist()  # type: ignore[no-any-return]
-
-
-def _is_list(cell: Any) -> bool:
-    return isinstance(cell, list) or (isinstance(cell, str) and cell.lstrip().startswith("["))
+    if isinstance(cells, np.ndarray) or not any(str(cell).lstrip()[:1] == "[" for cell in cells):
+        return as_numbers(cells)[0].tolist()  # type: ignore[no-any-return]
+    return [_as_list(cell) for cell in cells]
 
 
 def _as_list(cell: Any) -> list[Any]:

@@ -26,6 +26,7 @@ from graphcb.oracles.context_products import ProductPosterior
 from graphcb.oracles.features import DenseFeatures, SparseFeatures
 from graphcb.oracles.pairs import PairPosterior
 from graphcb.oracles.posterior import PRIOR_COUNT, certainty, mean_share
+from graphcb.oracles.priors import LEAST_DISPERSION, LEAST_LOSSES
 from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Floats, SparseRow, dense_width, every_index
 
@@ -146,6 +147,9 @@ class ActionFeatureOracle:
         if self.seen.size < kinds.n_places:
             self.seen = np.append(self.seen, np.zeros(2 * kinds.n_places - self.seen.size))
         np.add.at(self.seen, rows.indices[rows.values != 0.0], 1.0)
+        if self.count >= LEAST_LOSSES and self.count.bit_length() > (self.count - n).bit_length():
+            noise = max(LEAST_DISPERSION, min(1.0, self.squares / (PRIOR_COUNT + self.count)))
+            posterior.relearn(noise, self.seen[: kinds.n_places], contexts.n_places)
 
     def check_update(self, context: Any, actions: Any, losses: Any) -> None:
         """Raise what `update` would raise; nothing changes."""
@@ -165,8 +169,10 @@ class ActionFeatureOracle:
         if dense is not None and self.n_numbers != dense.n_features:
             raise ValueError(f"n_numbers must be {dense.n_features}, like those of contexts")
         expected = _new_posterior(self.contexts, self.actions, self.n_numbers)
-        own = self.posterior
-        if (own.together, own.n_products) != (expected.together, expected.n_products):
+        forms = [
+            (one.together, one.n_products, one.priors.n_dense) for one in (self.posterior, expected)
+        ]
+        if forms[0] != forms[1]:
             raise ValueError("the posterior must be one for such contexts and actions")
         found = 0 if self.products is None else self.products.n_products
         if found != _n_products(self.n_numbers):

@@ -345,12 +345,17 @@ def _scale_dense(
 
 @compiled
 def fill_products(values: Floats, weight: float, products: Floats) -> None:
-    """Products of standardised features, with such a norm: of all pairs, or squares alone."""
+    """Products of standardised features, with such a norm: of all pairs, or squares alone.
+
+    Squares are taken less 1, their mean. Else together they were a second constant, which has no
+    covariance with what an action has of its own: as shared weights moved, forecasts of actions
+    that are hardly ever played moved along, away from all that was seen of them.
+    """
     d, k = values.size, 0
     share = weight / math.sqrt(products.size + d + 1.0)
     for i in range(d if products.size else 0):
         for j in range(i, i + 1 if products.size == d else d):
-            products[k] = share * values[i] * values[j]
+            products[k] = share * (values[i] * values[j] - (i == j))
             k += 1
 
 

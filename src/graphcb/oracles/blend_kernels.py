@@ -4,6 +4,8 @@ Models are tuples (weights, covariances, prior variances), one for each kind and
 `KEEPS`, without features where there is no such member.
 """
 
+import math
+
 import numpy as np
 
 from graphcb.compilation import borrowed, compiled, inner, summed
@@ -30,24 +32,25 @@ from graphcb.oracles.blend_weights import (
 from graphcb.oracles.diagonal_posterior import diagonal_fade, diagonal_scores, diagonal_step
 from graphcb.oracles.full_posterior import full_fade, full_glance, full_look, full_step
 from graphcb.oracles.posterior import (
+    PRIOR_COUNT,
     Model,
     Noise,
-    certainty,
-    deviations_of,
+    deviation_of,
+    gain_of,
     mean_share,
     prior_leverage,
     sharpened,
 )
 from graphcb.oracles.residuals import (
-    add_surprises,
-    doubt_the_pool,
+    POOLED,
+    doubting_the_pool,
     forget_residuals,
     noises_of,
     note_levels,
     note_residuals,
     note_surprises,
-    own_dispersions,
-    pooled_dispersions,
+    pooled_squares,
+    surprised,
     units_of,
 )
 from graphcb.oracles.rows import Columns, Floats
@@ -55,7 +58,6 @@ from graphcb.oracles.watched_losses import Watch, bet_on_losses
 
 Models = tuple[Model, ...]
 Members = tuple[Models, Models, Models]  # straight, paired, waved
-Answer = tuple[Floats, Floats, Floats, Floats]  # shares, deviations, gains, counts
 Looks = tuple[Floats, Floats, Floats]  # scores, leverages and covariance @ x, (kind, rate, column)
 # How good predictions were: the members' log weights; squared residuals, surprises, counts and ages
 # of actions, and how far their losses are from those of coins; squared residuals by level; and the
@@ -67,32 +69,59 @@ Record = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, float]
 @compiled
 def forecast(
     row: Row, layout: Layout, members: Members, record: Record, columns: Columns
-) -> Answer:
-    """Ask the members and mix: the mean of their answers, their variances, its own."""
-    row, layout, members, record, columns = borrowed((row, layout, members, record, columns))
+) -> Floats:
+    """Ask the members and mix: the mean of their answers, their variances, its own.
+
+    Rows of shares, deviations, gains and counts.
+    """
+    row, layout, members, record = borrowed((row, layout, members, record))
     log_weights, squares, surprises, counts, ages, between, levels, unseen = record
     present, n_paired = _present(members), paired_numbers(row, layout)
     weights = weigh(log_weights, heard(present, n_paired > 0), LEAST_WEIGHT)
+    seen, noise = _seen_and_noise(weights, squares, counts)
+    different, places = _tell_apart(columns, seen)
     asked = weights[PAIRED].max() > 0.0, weights[WAVED].max() > 0.0
     placed = place(row, layout, n_paired if asked[0] else 0, asked[1])
-    left = faded(log_weights, present, ages, columns)
-    looks, units = _room(members, columns.size, False), units_of(levels, between, counts, columns)
-    found = _ask(placed, members, weights, unseen, columns, left, looks, units, False)
-    shares, leverages = mixed(weights, found), mixed(weights, looks[1])
-    for kind in range(KINDS):
-        for r in range(len(KEEPS)):
-            if weights[kind, r] > 0.0:
-                for c in range(columns.size):
-                    found[kind, r, c] = (found[kind, r, c] - shares[c]) ** 2
-    disagreement = mixed(weights, found)
-    seen, noise = _seen_and_noise(weights, squares, counts)
-    dispersions = pooled_dispersions(noise, seen, columns)
-    widths, gains = certainty(shares, leverages, dispersions)
-    own = own_dispersions(noise, seen, columns)
-    known = sharpened(leverages, _prior(placed, members, weights, unseen), own)
-    doubt_the_pool(widths, deviations_of(shares, known, np.ones(columns.size)), seen[columns])
-    add_surprises(widths, surprises[columns], shares, dispersions)
-    return shares, np.sqrt(widths * widths + disagreement), gains, seen[columns]
+    left = faded(log_weights, present, ages, different)
+    looks = _room(members, different.size, False)
+    units = units_of(levels, between, counts, different)
+    found = _ask(placed, members, weights, unseen, different, left, looks, units, False)
+    prior = _prior(placed, members, weights, unseen)
+    pooled, answers = pooled_squares(noise, seen), np.empty((4, different.size))
+    for c in range(different.size):
+        b = different[c]
+        share, leverage = mixed(weights, found, c), mixed(weights, looks[1], c)
+        for kind in range(KINDS):
+            for r in range(len(KEEPS)):
+                if weights[kind, r] > 0.0:
+                    found[kind, r, c] = (found[kind, r, c] - share) ** 2
+        dispersion = (noise[b] + pooled) / (PRIOR_COUNT + seen[b] + POOLED)
+        known = sharpened(leverage, prior, noise[b] / (PRIOR_COUNT + seen[b]))
+        unlearned = deviation_of(share, known, 1.0)
+        width = doubting_the_pool(deviation_of(share, leverage, dispersion), unlearned, seen[b])
+        width = surprised(width, surprises[b], share, dispersion)
+        answers[0, c], answers[2, c], answers[3, c] = share, gain_of(share, leverage), seen[b]
+        answers[1, c] = math.sqrt(width * width + mixed(weights, found, c))
+    return answers if different.size == columns.size else answers[:, places]
+
+
+@inner
+def _tell_apart(columns: Columns, seen: Floats) -> tuple[Columns, Columns]:
+    """Columns of which different things are known, and where each column stands among them.
+
+    Actions that were never seen are alike: what they share with others is doubted in full.
+    """
+    different, places, n, unseen = np.empty_like(columns), np.empty_like(columns), 0, -1
+    for c in range(columns.size):
+        b, places[c] = columns[c], n
+        if seen[b] == 0.0 and unseen >= 0:
+            places[c] = unseen
+            continue
+        if seen[b] == 0.0:
+            unseen = n
+        different[n] = b
+        n += 1
+    return different[:n], places
 
 
 @compiled
@@ -129,7 +158,9 @@ def learn(
     for c in range(columns.size):
         ages[columns[c]] = 0.0
     said = heard(present, n_paired > 0)
-    predicted = mixed(weigh(log_weights, said, 0.0), found)
+    weights, predicted = weigh(log_weights, said, 0.0), np.empty(columns.size)
+    for c in range(columns.size):
+        predicted[c] = mixed(weights, found, c)
     note_surprises(surprises, counts[0], columns, predicted, seen)
     bet_on_losses(watch, log_weights, said, found, columns, seen)
     noise = noises_of(levels, between, counts, columns, predicted), units

@@ -33,34 +33,39 @@ def heard(present: Floats, has_products: bool) -> Floats:
 @inner
 def weigh(log_weights: Floats, heard: Floats, least: float) -> Floats:
     """The weights of members with sum 1; 0 for those that are silent, or have less than `least`."""
-    largest = np.where(heard > 0.0, log_weights, -np.inf).max()
-    found: Floats = heard * np.exp(np.minimum(log_weights - largest, 0.0))
-    least = min(least * found.sum(), found.max())
+    weights, largest, most = np.empty(heard.shape), -np.inf, 0.0
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
-            if found[kind, r] < least:
-                found[kind, r] = 0.0
-    found /= found.sum()
-    return found
+            if heard[kind, r] > 0.0:
+                largest = max(largest, log_weights[kind, r])
+    for kind in range(KINDS):
+        for r in range(len(KEEPS)):
+            off = min(log_weights[kind, r] - largest, 0.0)
+            weights[kind, r] = heard[kind, r] * math.exp(off)
+            most = max(most, weights[kind, r])
+    least = min(least * weights.sum(), most)
+    for kind in range(KINDS):
+        for r in range(len(KEEPS)):
+            if weights[kind, r] < least:
+                weights[kind, r] = 0.0
+    weights /= weights.sum()
+    return weights
 
 
 @inner
-def mixed(weights: Floats, found: Floats) -> Floats:
-    """The mean over kinds and rates of what was found for each column; theirs if all agree."""
-    mean = np.zeros(found.shape[2])
-    first_kind = first_rate = -1
+def mixed(weights: Floats, found: Floats, c: int) -> float:
+    """The mean over kinds and rates of what was found for a column; theirs if all agree."""
+    mean = first = 0.0
+    is_first = True
     for kind in range(KINDS):
         for r in range(len(KEEPS)):
             if weights[kind, r] <= 0.0:
                 continue
-            if first_kind < 0:
-                first_kind, first_rate = kind, r
-                continue
-            for c in range(mean.size):
-                mean[c] += weights[kind, r] * (found[kind, r, c] - found[first_kind, first_rate, c])
-    for c in range(mean.size):
-        mean[c] += found[first_kind, first_rate, c]
-    return mean
+            if is_first:
+                first, is_first = found[kind, r, c], False
+            else:
+                mean += weights[kind, r] * (found[kind, r, c] - first)
+    return mean + first
 
 
 @inner
@@ -92,8 +97,13 @@ def faded(log_weights: Floats, present: Floats, ages: Floats, columns: Columns) 
     Where a member that forgets predicts better than all that keep what they learned, the world has
     changed, and most likely also for actions that nobody plays any more.
     """
-    most = np.where(present[:, 0] > 0.0, log_weights[:, 0], -np.inf).max()
-    new = np.where(present[:, 1:] > 0.0, log_weights[:, 1:], -np.inf).max()
+    most = new = -np.inf
+    for kind in range(KINDS):
+        if present[kind, 0] > 0.0:
+            most = max(most, log_weights[kind, 0])
+        for r in range(1, len(KEEPS)):
+            if present[kind, r] > 0.0:
+                new = max(new, log_weights[kind, r])
     left = np.ones((KINDS, len(KEEPS), columns.size if new > most + CHANGED else 0))
     if left.size == 0:
         return left

@@ -14,7 +14,7 @@ import numpy as np
 from graphcb.contexts.encoded import EncodedRow
 from graphcb.loaded import check_array, check_counts, check_kind, check_numbers
 from graphcb.oracles.bayesian import BayesianLogistic
-from graphcb.oracles.blend_kernels import Answer, Members, Models, Record, forecast, learn
+from graphcb.oracles.blend_kernels import Members, Models, Record, forecast, learn
 from graphcb.oracles.blend_rows import PRODUCTS_UP_TO, Layout, Row
 from graphcb.oracles.blend_weights import KEEPS, STILL
 from graphcb.oracles.features import (
@@ -101,8 +101,8 @@ class Blend:
             return BlendRow(context.indices, context.values, context.n_numbers, 1.0, None)
         return BlendRow(*self.features.read(context), 0, 0.0, None)
 
-    def forecast(self, row: BlendRow, columns: Columns) -> Answer:
-        """The members' answers together, and how sure they are."""
+    def forecast(self, row: BlendRow, columns: Columns) -> Floats:
+        """The members' answers together: rows of shares, deviations, gains and counts."""
         return forecast(*self._arguments(row), columns)
 
     def learn(self, row: BlendRow, columns: Columns, shares: Floats, watch: Watch) -> bool:

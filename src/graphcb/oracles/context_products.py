@@ -12,7 +12,7 @@ from graphcb.checks import as_count
 from graphcb.compilation import compiled
 from graphcb.loaded import Array, Learned
 from graphcb.oracles.action_rows import Rows
-from graphcb.oracles.pairs import PRIOR_VARIANCE
+from graphcb.oracles.pair_priors import PRIOR_VARIANCE
 from graphcb.oracles.posterior import step_and_shrink
 from graphcb.oracles.rows import Columns, Floats
 

@@ -14,13 +14,14 @@ import numpy as np
 
 from graphcb.checks import as_count
 from graphcb.compilation import compiled
-from graphcb.loaded import Array, Count, Learned
+from graphcb.loaded import Array, Count, Instance, Learned
 from graphcb.oracles.action_rows import Rows
 from graphcb.oracles.features import fits_table
+from graphcb.oracles.pair_priors import PRIOR_VARIANCE, PairPriors, prior_of
 from graphcb.oracles.posterior import step_and_shrink
+from graphcb.oracles.priors import MOST, MOST_ALONE, STEPS
 from graphcb.oracles.rows import Columns, Floats, SparseRow
 
-PRIOR_VARIANCE = 10.0
 BLOCK = 256  # pairs that have a full covariance together
 MOST_BLOCKS = 15  # 8 MB
 IN_BLOCKS = BLOCK * MOST_BLOCKS  # places; those beyond have a variance of their own
@@ -31,8 +32,9 @@ class PairPosterior:
     """A Gaussian over the weights of pairs, and of `n_products` products of features.
 
     `together` is the number of context features, from the first place on, whose pairs with one
-    feature of an action should share a block: all features of dense contexts. It is 0 for sparse
-    ones. They fill one block, as a row would touch many.
+    feature of an action should share a block: all features of dense contexts, the last of which is
+    their constant. It is 0 for sparse ones. They fill one block, as a row would touch many, and
+    have their constant first.
     """
 
     learned = Learned(
@@ -40,7 +42,8 @@ class PairPosterior:
         n_alone=Count(most=MOST_PAIRS),
         keys=Array(None, dtype=np.int64, least=-1, most=2**62),
         key_places=Array("keys", dtype=np.int64, least=0, most=2**62),
-        variances=Array(None, least=0.0, most=PRIOR_VARIANCE),
+        priors=Instance(PairPriors),
+        variances=Array(None, least=0.0),
         weights=Array(lambda self: (IN_BLOCKS + self.variances.size,)),
         covariances=Array(lambda self: self._blocks()),
         product_weights=Array("n_products"),
@@ -51,14 +54,15 @@ class PairPosterior:
         as_count("together", together, at_least=0)
         self.n_products = as_count("n_products", n_products, at_least=0)
         self.together = together if together <= BLOCK else 0
+        self.priors = PairPriors(together)
         self.most_in_blocks = IN_BLOCKS if self.together else BLOCK
         self.keys = np.full(64, -1)
         self.key_places = np.zeros(64, dtype=np.int64)
         self.n_in_blocks = 0
         self.n_alone = 0
-        self.variances = np.full(64, PRIOR_VARIANCE)  # of places from IN_BLOCKS on
+        self.variances = np.zeros(64)  # of places from IN_BLOCKS on
         self.weights = np.zeros(IN_BLOCKS + 64)
-        self.covariances = np.eye(16)[None] * PRIOR_VARIANCE  # (blocks, size, size)
+        self.covariances = np.zeros((1, 16, 16))  # (blocks, size, size)
         self.product_weights = np.zeros(n_products)
         self.product_covariance = np.eye(n_products) * PRIOR_VARIANCE
 
@@ -94,7 +98,7 @@ class PairPosterior:
         x_places, x_values = row
         return _scores(
             x_places, x_values, novelty, own, *rows, n_features,
-            self.keys, self.key_places, self.n_alone,
+            self.keys, self.key_places, self.n_alone, self.priors.actions, self.priors.contexts,
             self.weights, self.variances, self.covariances,
             self.product_weights, self.product_covariance,
         )  # fmt: skip
@@ -112,6 +116,26 @@ class PairPosterior:
             self.product_weights, self.product_covariance,
         )  # fmt: skip
 
+    def relearn(self, noise: float, seen: Floats, n_contexts: int) -> None:
+        """Estimate the prior variances of pairs again, and move the posterior there.
+
+        `noise` is the dispersion of residuals, and `seen` says in how many losses each feature of
+        actions was.
+        """
+        used = self.keys >= 0
+        places, keys = self.key_places[used], self.keys[used]
+        actions, contexts, alone = keys >> 32, keys & 0xFFFFFFFF, places >= IN_BLOCKS
+        blocks, within = np.divmod(places[~alone], BLOCK)
+        variances, precisions = np.empty(places.size), np.zeros(self.weights.size)
+        for _ in range(STEPS):
+            variances[alone] = self.variances[places[alone] - IN_BLOCKS]
+            variances[~alone] = self.covariances[blocks, within, within]
+            precisions[places] = self.priors.relearn(
+                actions, contexts, self.weights[places] ** 2 / noise, variances, seen, n_contexts,
+                MOST if self.together else MOST_ALONE,
+            )  # fmt: skip
+            _add_precisions(precisions, self.weights, self.variances, self.covariances)
+
     def _give_places(self, x_places: Columns, features: Columns) -> None:
         """Places for new pairs, and room for them, which grows in doubles."""
         more = x_places.size * features.size
@@ -121,21 +145,28 @@ class PairPosterior:
             keys, key_places = np.full(capacity, -1), np.zeros(capacity, dtype=np.int64)
             _move(self.keys, self.key_places, keys, key_places)
             self.keys, self.key_places = keys, key_places
+        before = self.n_in_blocks, self.n_alone
         self.n_in_blocks, self.n_alone = _assign(
             x_places, features, self.keys, self.key_places,
             self.n_in_blocks, self.n_alone, self.together, self.most_in_blocks,
         )  # fmt: skip
+        if before == (self.n_in_blocks, self.n_alone):
+            return
         extra = _doubled(self.n_alone, self.variances.size) - self.variances.size
         if extra:
-            self.variances = np.append(self.variances, np.full(extra, PRIOR_VARIANCE))
+            self.variances = np.append(self.variances, np.zeros(extra))
             self.weights = np.append(self.weights, np.zeros(extra))
         n_blocks, size = self.covariances.shape[:2]
         blocks = -(-self.n_in_blocks // BLOCK)
         wanted = BLOCK if blocks > 1 else _doubled(self.n_in_blocks, size)
         if blocks > n_blocks or wanted > size:
-            covariances = np.tile(np.eye(wanted) * PRIOR_VARIANCE, (blocks, 1, 1))
+            covariances = np.zeros((blocks, wanted, wanted))
             covariances[:n_blocks, :size, :size] = self.covariances
             self.covariances = covariances
+        _begin(
+            x_places, features, self.keys, self.key_places, *before,
+            self.priors.actions, self.priors.contexts, self.variances, self.covariances,
+        )  # fmt: skip
 
 
 def _doubled(needed: int, size: int) -> int:
@@ -213,6 +244,49 @@ def _assign(
 
 
 @compiled
+def _begin(
+    x_places: Columns,
+    features: Columns,
+    keys: Columns,
+    key_places: Columns,
+    n_in_blocks: int,
+    n_alone: int,
+    of_actions: Floats,
+    of_contexts: Floats,
+    variances: Floats,
+    covariances: Floats,
+) -> None:
+    """Give pairs their prior variances that are new since there were so many."""
+    for k in range(features.size):
+        for j in range(x_places.size):
+            place = _place(keys, key_places, 0, features[k], x_places[j])
+            prior = prior_of(of_actions, features[k]) * prior_of(of_contexts, x_places[j])
+            if place >= IN_BLOCKS + n_alone:
+                variances[place - IN_BLOCKS] = prior
+            elif n_in_blocks <= place < IN_BLOCKS:
+                covariances[place // BLOCK, place % BLOCK, place % BLOCK] = prior
+
+
+@compiled
+def _add_precisions(
+    precisions: Floats, weights: Floats, variances: Floats, covariances: Floats
+) -> None:
+    """Add to the prior precision of each pair; what the data said stays."""
+    for k in range(variances.size):
+        shrink = 1.0 / (1.0 + precisions[IN_BLOCKS + k] * variances[k])
+        weights[IN_BLOCKS + k] *= shrink
+        variances[k] *= shrink
+    for block in range(covariances.shape[0]):
+        covariance, first = covariances[block], block * BLOCK
+        for p in range(covariance.shape[0]):
+            precision = precisions[first + p]
+            if precision != 0.0:
+                along = covariance[p].copy()
+                gain = precision / (1.0 + precision * along[p])
+                _step(weights[first:], covariance, along, -gain * weights[first + p], gain)
+
+
+@compiled
 def _scores(
     x_places: Columns,
     x_values: Floats,
@@ -226,6 +300,8 @@ def _scores(
     keys: Columns,
     key_places: Columns,
     n_alone: int,
+    of_actions: Floats,
+    of_contexts: Floats,
     weights: Floats,
     variances: Floats,
     covariances: Floats,
@@ -238,14 +314,16 @@ def _scores(
             slots[features[k]], met[u] = u, features[k]
             u += 1
     s, size = x_places.size, covariances.shape[1]
-    means, spreads = np.zeros(u), np.full(u, PRIOR_VARIANCE * novelty)
+    means, spreads, new = np.zeros(u), np.empty(u), of_contexts[-1] * novelty
     places, along = np.empty((u, s), np.int64), np.zeros((u, covariances.shape[0] * size))
     for i in range(u):
+        prior = prior_of(of_actions, met[i])
+        spreads[i] = prior * new
         for j in range(s):
             x, place = x_values[j], _place(keys, key_places, n_alone, met[i], x_places[j])
             places[i, j] = place
             if place < 0:
-                spreads[i] += PRIOR_VARIANCE * x * x
+                spreads[i] += prior * prior_of(of_contexts, x_places[j]) * x * x
                 continue
             means[i] += weights[place] * x
             if place >= IN_BLOCKS:
@@ -258,9 +336,9 @@ def _scores(
             )
             for p in range(size):
                 sums[p] += x * line[p]
-    whole = novelty
+    whole = new
     for j in range(s):
-        whole += x_values[j] * x_values[j]
+        whole += prior_of(of_contexts, x_places[j]) * x_values[j] * x_values[j]
     n = starts.size - 1
     scores, leverages, total = np.zeros(n), np.zeros(n), np.empty(along.shape[1])
     product_along, first = np.zeros(product_weights.size), own.size
@@ -271,7 +349,7 @@ def _scores(
         total[:] = 0.0
         for k in range(starts[r], starts[r + 1]):
             if features[k] < 0:
-                leverages[r] += PRIOR_VARIANCE * whole * values[k] * values[k]
+                leverages[r] += of_actions[-1] * whole * values[k] * values[k]
                 continue
             i, a = slots[features[k]], values[k]
             scores[r] += a * means[i]

@@ -28,7 +28,7 @@ import math
 
 import numpy as np
 
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, inner
 from graphcb.oracles.rows import Columns, Floats
 
 PI_8 = math.pi / 8.0
@@ -81,40 +81,41 @@ def mean_share(score: float, leverage: float) -> float:
 @compiled
 def certainty(shares: Floats, leverages: Floats, dispersions: Floats) -> tuple[Floats, Floats]:
     """Standard deviation of each mean share, and the information that seeing its loss gives."""
-    gains = np.empty(shares.size)
+    deviations, gains = np.empty(shares.size), np.empty(shares.size)
     for c in range(shares.size):
-        gains[c] = math.log1p(leverages[c] * max(shares[c] * (1.0 - shares[c]), 1e-9))
-    return deviations_of(shares, leverages, dispersions), gains
+        deviations[c] = deviation_of(shares[c], leverages[c], dispersions[c])
+        gains[c] = gain_of(shares[c], leverages[c])
+    return deviations, gains
 
 
-@compiled
-def deviations_of(shares: Floats, leverages: Floats, dispersions: Floats) -> Floats:
-    """Standard deviation of each mean share.
+@inner
+def gain_of(share: float, leverage: float) -> float:
+    """The information that seeing a loss gives."""
+    return math.log1p(leverage * max(share * (1.0 - share), 1e-9))
 
-    `dispersions` are the residuals' variances relative to those of coins: a loss that hardly
-    varies is known sooner.
+
+@inner
+def deviation_of(share: float, leverage: float, dispersion: float) -> float:
+    """Standard deviation of a mean share.
+
+    `dispersion` is the residuals' variance relative to that of coins: a loss that hardly varies is
+    known sooner.
     """
-    deviations = np.empty(shares.size)
-    for c in range(shares.size):
-        coin = max(shares[c] * (1.0 - shares[c]), 1e-9)
-        unknown = 1.0 - 1.0 / math.sqrt(1.0 + 2.0 * coin * leverages[c])
-        deviations[c] = math.sqrt(min(dispersions[c], 1.0) * coin * unknown)
-    return deviations
+    coin = max(share * (1.0 - share), 1e-9)
+    unknown = 1.0 - 1.0 / math.sqrt(1.0 + 2.0 * coin * leverage)
+    return math.sqrt(min(dispersion, 1.0) * coin * unknown)
 
 
 @compiled
-def sharpened(leverages: Floats, prior: float, dispersions: Floats) -> Floats:
-    """The variances of scores, had losses that vary less than coins counted for as much more.
+def sharpened(leverage: float, prior: float, dispersion: float) -> float:
+    """The variance of a score, had losses that vary less than coins counted for as much more.
 
     What was learned is 1 / variance - 1 / prior, and counts 1 / dispersion times. What was never
     learned stays as unknown as it was before the first loss, however quiet other losses are.
     """
-    found = np.empty(leverages.size)
-    for c in range(leverages.size):
-        before = max(prior, leverages[c], 1e-300)
-        learned = 1.0 / max(leverages[c], 1e-300) - 1.0 / before
-        found[c] = 1.0 / (1.0 / before + learned / min(dispersions[c], 1.0))
-    return found
+    before = max(prior, leverage, 1e-300)
+    learned = 1.0 / max(leverage, 1e-300) - 1.0 / before
+    return 1.0 / (1.0 / before + learned / min(dispersion, 1.0))
 
 
 @compiled

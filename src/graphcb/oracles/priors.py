@@ -61,7 +61,7 @@ def relearn(
         for number, group in enumerate(groups):
             if squares[group].size == 0:
                 continue
-            level, new = _estimates(
+            level, new = estimate_group(
                 squares[group],
                 from_data[group],
                 float(np.median(old[group])),
@@ -74,7 +74,7 @@ def relearn(
         member.add_precisions(precisions)
 
 
-def _estimates(
+def estimate_group(
     squares: Floats, from_data: Floats, level: float, at_first: float, most: float
 ) -> tuple[float, Floats]:
     """The prior variance of a group, and those of its features."""

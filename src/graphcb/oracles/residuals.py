@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, inner
 from graphcb.oracles.posterior import PRIOR_COUNT
 from graphcb.oracles.rows import Columns, Floats
 
@@ -46,56 +46,39 @@ def note_surprises(
         surprises[b] += (shares[c] - predicted[c] - surprises[b]) / min(counts[b] + 2.0, RECENT)
 
 
-@compiled
-def add_surprises(
-    deviations: Floats, surprises: Floats, shares: Floats, dispersions: Floats
-) -> None:
-    """Widen deviations by mean residuals that are no noise: the world is not as it was.
+@inner
+def surprised(deviation: float, surprise: float, share: float, dispersion: float) -> float:
+    """A deviation, wider by a mean residual that is no noise: the world is not as it was.
 
     The noise of such a mean is its variance if losses are as predicted, and twice its deviation.
     """
-    for c in range(shares.size):
-        coin = max(shares[c] * (1.0 - shares[c]), 1e-9)
-        noise = 9.0 * min(dispersions[c], 1.0) * coin / (2.0 * RECENT - 1.0)
-        more = max(0.0, surprises[c] * surprises[c] - noise)
-        deviations[c] = math.sqrt(deviations[c] * deviations[c] + more)
+    coin = max(share * (1.0 - share), 1e-9)
+    noise = 9.0 * min(dispersion, 1.0) * coin / (2.0 * RECENT - 1.0)
+    more = max(0.0, surprise * surprise - noise)
+    return math.sqrt(deviation * deviation + more)
 
 
 @compiled
-def doubt_the_pool(deviations: Floats, unlearned: Floats, counts: Floats) -> None:
-    """Widen deviations as far as their dispersion is that of other actions.
+def doubting_the_pool(deviation: float, unlearned: float, count: float) -> float:
+    """A deviation, wider as far as its dispersion is that of other actions.
 
-    Those may be quiet, which says nothing of what was never learned of this one: `unlearned` are
-    the deviations if dispersions are only of what was learned (`posterior.sharpened`).
+    Those may be quiet, which says nothing of what was never learned of this one: `unlearned` is
+    the deviation if dispersions are only of what was learned (`posterior.sharpened`).
     """
-    for c in range(counts.size):
-        others = (POOLED / (POOLED + counts[c])) ** 2  # the square: soon it is mostly its own
-        own = (1.0 - others) * deviations[c] * deviations[c]
-        deviations[c] = math.sqrt(own + others * unlearned[c] * unlearned[c])
+    others = (POOLED / (POOLED + count)) ** 2  # the square: soon it is mostly its own
+    own = (1.0 - others) * deviation * deviation
+    return math.sqrt(own + others * unlearned * unlearned)
 
 
-@compiled
-def own_dispersions(squares: Floats, counts: Floats, columns: Columns) -> Floats:
-    """Dispersions of these actions by their own losses alone: others may be quiet."""
-    found = np.empty(columns.size)
-    for c in range(columns.size):
-        found[c] = squares[columns[c]] / (PRIOR_COUNT + counts[columns[c]])
-    return found
-
-
-@compiled
-def pooled_dispersions(squares: Floats, counts: Floats, columns: Columns) -> Floats:
-    """Dispersions of these actions, shrunk to that of all: few losses may be alike by chance."""
+@inner
+def pooled_squares(squares: Floats, counts: Floats) -> float:
+    """Squared residuals of all actions, as those of `POOLED` losses."""
     total, seen = PRIOR_COUNT, PRIOR_COUNT
     for b in range(counts.size):
         if counts[b] > 0.0:
             total += max(squares[b] - PRIOR_COUNT, 0.0)
             seen += counts[b]
-    found = np.empty(columns.size)
-    for c in range(columns.size):
-        b = columns[c]
-        found[c] = (squares[b] + POOLED * total / seen) / (PRIOR_COUNT + counts[b] + POOLED)
-    return found
+    return POOLED * total / seen
 
 
 @compiled

@@ -34,6 +34,7 @@ from graphcb.problems.problem import OF_BASELINE, Problem
 from graphcb.problems.units import UNTIL_FOUND, Floats
 
 SCALE_FREE = (InformationDirected, Greedy, EpsilonGreedy)  # as long as their oracle is
+_AROUND = (Conservative, Shadow)  # another agent
 
 
 def guarded(agent: Any, problem: Problem) -> Any:
@@ -67,7 +68,7 @@ def match_rate_of(agent: Any) -> float | None:
 
 def innermost(agent: Any) -> Any:
     """The agent that learns, without the baseline around it."""
-    return agent.agent if isinstance(agent, Conservative | Shadow) else agent
+    return agent.agent if isinstance(agent, _AROUND) else agent
 
 
 def explorer_of(agent: Any) -> Any:

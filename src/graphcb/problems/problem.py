@@ -292,9 +292,9 @@ class Problem(Knows):
                 return self.actions
             if type(actions) is list and actions == self.listed:
                 return self.actions
-            if isinstance(actions, str) or is_frame(actions):
+            if type(actions) is not list and (isinstance(actions, str) or is_frame(actions)):
                 as_names("actions", actions)  # refuses it
-            return tuple(self.actions[self.index(action)] for action in actions)
+            return tuple([self.actions[self.index(action)] for action in actions])
         if actions is None:
             raise ValueError("`actions` must be given: in this problem they come with each round")
         names = as_names("actions", list(actions) if isinstance(actions, Mapping) else actions)

@@ -14,6 +14,7 @@ from graphcb.service.routing import Route
 Receive = Callable[[], Awaitable[Any]]
 _AUTHENTICATE = ((b"www-authenticate", b"Bearer"),)
 WRONG_KEYS = 10.0  # per second and address
+WORK_BYTES = 4000  # of a body, which cost about as much to read as a round of many actions
 MOST_CLIENTS = 10_000  # whose tokens are remembered while they are being refilled
 _CLOSE = ((b"connection", b"close"),)
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")

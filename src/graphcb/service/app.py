@@ -71,7 +71,8 @@ class Service:
 
     def cleaned(self, message: str) -> str:
         """A message that does not say where the log is."""
-        return message.replace(self._shown, "the log")
+        text = message.replace(f"the log {self._shown}", "the log")
+        return text.replace(self._shown, "the log")
 
     def in_background(self, work: Coroutine[Any, Any, Result]) -> "asyncio.Future[Result]":
         """Work that goes on until it is done or the service stops, whether or not one waits."""
@@ -93,6 +94,7 @@ class Service:
         """Answer the requests in progress and close the log."""
         for task in self._tasks:
             task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.desk.stop()
         self.watcher.close()
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from graphcb.service.admission import Admission, ClientGone, RequestLimits, read_body
+from graphcb.service.admission import WORK_BYTES, Admission, ClientGone, RequestLimits, read_body
 from graphcb.service.errors import CODES, PERSONALIZER_CODES, RETRY, Refused, as_refusal
 from graphcb.service.messages import REQUEST, request_id
 from graphcb.service.metrics import Metrics
@@ -65,7 +65,10 @@ class Application:
                 limits = service.limits
                 if route.takes is bytes:
                     limits = replace(limits, body=MODEL_BYTES)
-                body = self._decoders[route.takes](await read_body(receive, limits))
+                sent = await read_body(receive, limits)
+                if route.takes is not bytes:  # texts are hashed word by word
+                    service.admission.charge(client, len(sent) // WORK_BYTES)
+                body = self._decoders[route.takes](sent)
             call: Any = Call(service, name, body, client)  # type: ignore[arg-type]
             answer = await _in_time(route, call, service.seconds_for(route))
             status = route.status
@@ -100,6 +103,8 @@ async def _in_time(route: Route, call: Call, seconds: float) -> Any:
     except TimeoutError:
         text = f"there was no answer within {seconds:g} seconds; try again"
         raise Refused(503, text, RETRY) from None
+    except asyncio.CancelledError:  # the last requests of a stop have taken too long
+        raise Refused(503, "the service is about to stop", RETRY) from None
 
 
 async def send_answer(

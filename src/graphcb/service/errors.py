@@ -65,6 +65,9 @@ def as_refusal(problem: BaseException, *, at_fault: bool = True) -> Refused:
     if isinstance(problem, LogError):
         LOGGER.error("%s", problem)
         return Refused(503, "the log cannot be written at the moment; try again", RETRY)
+    if isinstance(problem, FileError):
+        LOGGER.error("%s", problem)
+        return Refused(500, "the log is damaged or gone; the service's own log says more")
     # Without its message, which may quote what clients sent; the places are enough to find it.
     places = "".join(traceback.format_tb(problem.__traceback__))
     LOGGER.error("a request failed: %s\n%s", type(problem).__name__, places)

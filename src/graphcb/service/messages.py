@@ -3,6 +3,7 @@
 import logging
 import secrets
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from graphcb.compilation import watch
 from graphcb.service.errors import LOGGER
 
 MOST_CHARACTERS = 128  # of a request's ID
@@ -19,18 +21,22 @@ REQUEST: ContextVar[Any] = ContextVar("request", default=None)  # its scope
 
 @contextmanager
 def printing(format: Literal["text", "json"]) -> Iterator[None]:
-    """Print what this package and uvicorn say, to stderr; what `say` tells goes to stdout."""
+    """Print what this package and its server say, to stderr; what `say` tells goes to stdout."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Json() if format == "json" else logging.Formatter("%(message)s"))
-    loggers = [logging.getLogger(name) for name in (LOGGER.name, "uvicorn")]
+    loggers = [logging.getLogger(name) for name in (LOGGER.name, "uvicorn", "asyncio")]
     before = [(logger.handlers, logger.propagate) for logger in loggers]
     for logger in loggers:
         logger.handlers, logger.propagate = [handler], False
+    warned, announced = warnings.showwarning, watch.announce
+    warnings.showwarning = lambda message, *_, **__: LOGGER.warning("%s", message)
+    watch.announce = LOGGER.warning
     _SAID["format"] = format
     try:
         yield
     finally:
         _SAID["format"] = "text"
+        warnings.showwarning, watch.announce = warned, announced
         for logger, (handlers, propagates) in zip(loggers, before, strict=True):
             logger.handlers, logger.propagate = handlers, propagates
 

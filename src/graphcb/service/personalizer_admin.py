@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from graphcb.agents.baselines import FIRST
 from graphcb.decisions.together import Together
@@ -208,10 +209,10 @@ def as_time(seconds: float) -> str:
 def as_duration(seconds: float) -> str:
     """As ISO 8601.
 
-    >>> as_duration(600.0), as_duration(0.5)
-    ('PT600S', 'PT0.5S')
+    >>> as_duration(600.0), as_duration(0.5), as_duration(1e18)
+    ('PT600S', 'PT0.5S', 'PT1000000000000000000S')
     """
-    return f"PT{seconds:.15g}S"
+    return f"PT{np.format_float_positional(seconds, trim='-')}S"
 
 
 def read_duration(name: str, text: str) -> float:

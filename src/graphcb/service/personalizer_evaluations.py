@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from graphcb.decisions import DecisionLog, LoggedDecision
+from graphcb.decisions import DecisionLog, LogError, LoggedDecision
 from graphcb.decisions.together import Together
 from graphcb.estimates.terms import Floats
 from graphcb.evaluation import Evaluation, candidate, evaluate, logged, uniform
@@ -28,7 +28,8 @@ _TABLE = (
     "CREATE TABLE IF NOT EXISTS graphcb_evaluations (name TEXT PRIMARY KEY, content TEXT NOT NULL)"
 )
 _COMMAND = "from graphcb.service.personalizer_evaluations import main; main()"
-_RUNNING: set["asyncio.Task[None]"] = set()  # which the event loop alone would not keep
+_INSERT = "INSERT INTO graphcb_evaluations (name, content) VALUES (?, ?)"
+_REPLACE = "UPDATE graphcb_evaluations SET content = ? WHERE name = ? AND content = ?"
 
 
 class EvaluationRequest(msgspec.Struct, rename="camel"):
@@ -62,16 +63,14 @@ async def create_evaluation(call: Call) -> Content:
         "evaluationType": "Manual",
         "status": "Running",
     }
-    await call.service.desk.ask(lambda together: _put(together, content, is_new=True))
+    await call.service.desk.ask(lambda together: _add(together, content))
     job = {
         "location": call.service.desk.policy.location,
         "first": first,
         "last": last,
         "policies": [[one.name, one.arguments] for one in asked.policies],
     }
-    task = asyncio.create_task(_evaluate(call, content, json.dumps(job).encode()))
-    _RUNNING.add(task)
-    task.add_done_callback(_RUNNING.discard)
+    call.service.in_background(_evaluate(call, content, json.dumps(job).encode()))
     return Content(b"", b"application/json")
 
 
@@ -104,29 +103,33 @@ async def delete_evaluation(call: Call) -> None:
 
 
 async def _evaluate(call: Call, content: dict[str, Any], job: bytes) -> None:
-    """Wait for the results, and store them."""
-    done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", _COMMAND], input=job, capture_output=True
-    )
-    if done.returncode == 0:
-        content = {**content, "status": "Succeeded", "content": json.loads(done.stdout)}
-    else:
-        LOGGER.warning("an evaluation failed: %s", done.stderr.decode(errors="replace")[-300:])
-        content = {**content, "status": "Failed"}
-    with contextlib.suppress(Refused):  # the service stops
-        await call.service.desk.ask(lambda together: _put(together, content))
+    """Wait for the results, and store them; it fails if the service stops."""
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", _COMMAND], **pipes)
+    after = {**content, "status": "Failed"}
+    try:
+        found, said = await asyncio.to_thread(process.communicate, job)
+        if process.returncode == 0:
+            after = {**content, "status": "Succeeded", "content": json.loads(found)}
+        else:
+            LOGGER.warning("an evaluation failed: %s", said.decode(errors="replace")[-300:])
+    except asyncio.CancelledError:
+        process.kill()
+    with contextlib.suppress(Refused, LogError):
+        await call.service.desk.ask(lambda together: _replace(together, content, after))
 
 
-def _put(together: Together, content: dict[str, Any], *, is_new: bool = False) -> None:
+def _add(together: Together, content: dict[str, Any]) -> None:
     together.storage.execute(_TABLE)
     sql = "SELECT 1 FROM graphcb_evaluations WHERE name = ?"
-    if is_new and together.storage.execute(sql, (content["id"],)):
+    if together.storage.execute(sql, (content["id"],)):
         raise ValueError(f"evaluation {content['id']!r} exists already; delete it first")
-    together.storage.execute("DELETE FROM graphcb_evaluations WHERE name = ?", (content["id"],))
-    together.storage.execute(
-        "INSERT INTO graphcb_evaluations (name, content) VALUES (?, ?)",
-        (content["id"], json.dumps(content)),
-    )
+    together.storage.execute(_INSERT, (content["id"], json.dumps(content)))
+
+
+def _replace(together: Together, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Store how an evaluation went, unless it was deleted meanwhile."""
+    together.storage.execute(_REPLACE, (json.dumps(after), before["id"], json.dumps(before)))
 
 
 def _get(together: Together, name: str) -> str:

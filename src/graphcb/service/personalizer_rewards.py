@@ -80,12 +80,12 @@ async def activate(call: Call) -> None:
 def learn_sums(together: Together) -> bool:
     """Learn the sums of rewards of events that have waited long enough; whether that was all.
 
-    Called now and then. A sum that comes after the default takes its place.
+    Called now and then. A sum that comes after the default takes its place. None waits any longer
+    once the problem has changed to one that adds nothing up.
     """
     problem = together.version.problem
-    if problem is None or not adds_up(problem):
-        return True
-    events, waiting = Events(together), _waiting(problem)
+    waiting = _waiting(problem) if problem is not None and adds_up(problem) else 0.0
+    events = Events(together)
     due = events.holding(time.time() - waiting, SUMS_AT_ONCE)
     for event in due:
         learn_held(together, events, event)

@@ -3,7 +3,6 @@
 import asyncio
 import math
 import random
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +10,7 @@ from graphcb.decisions import LogError
 from graphcb.service.admission import Admission, RequestLimits
 from graphcb.service.app import Service
 from graphcb.service.application import Application, Send, live, send_answer
+from graphcb.service.aside import aside
 from graphcb.service.errors import LOGGER, RETRY, Refused
 from graphcb.service.health import check_live, check_ready
 from graphcb.service.metrics import Metrics
@@ -174,7 +174,7 @@ class Problems:
                 continue
             self._n_claimed += 1
             try:
-                service = await _opened(opening.open)
+                service = await aside(opening.open, _close)
                 await self._serve(name, service, opening.is_given_up)
                 pause, said = AGAIN, ""
                 self._reasons[name] = ELSEWHERE
@@ -201,31 +201,5 @@ class Problems:
         is_given_up.clear()
 
 
-async def _opened(opening: Callable[[], Service]) -> Service:
-    """What a function returns that runs in a thread; nobody waits for it at the end."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[Service] = loop.create_future()
-
-    def tell(service: Service | None, problem: Exception | None) -> None:
-        if not answer.done():
-            if problem is not None:
-                answer.set_exception(problem)
-            elif service is not None:
-                answer.set_result(service)
-        elif service is not None:
-            service.desk.policy.close()
-
-    def work() -> None:
-        service, problem = None, None
-        try:
-            service = opening()
-        except Exception as found:
-            problem = found
-        try:
-            loop.call_soon_threadsafe(tell, service, problem)
-        except RuntimeError:  # the service has stopped meanwhile
-            if service is not None:
-                service.desk.policy.close()
-
-    threading.Thread(target=work, name="graphcb-opening", daemon=True).start()
-    return await answer
+def _close(service: Service) -> None:
+    service.desk.policy.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from functools import partial
 
 import msgspec
 
@@ -10,6 +11,7 @@ from graphcb.decisions.explaining import explain
 from graphcb.decisions.records import Forgotten
 from graphcb.decisions.together import Together
 from graphcb.service import answers, pages, personalizer, requests
+from graphcb.service.aside import aside
 from graphcb.service.errors import RETRY, Refused
 from graphcb.service.health import check_live, check_ready
 from graphcb.service.live_answers import LiveAnswer
@@ -106,7 +108,8 @@ async def _forget_now(call: Call) -> answers.ForgottenAnswer:
     """All of it, even if nobody waits for the answer; the model is rebuilt beside requests."""
     desk, asked, so_far = call.service.desk, call.body, None
     if asked.unlearn and not isinstance(desk.policy, Decider):
-        so_far = await asyncio.to_thread(desk.policy.unlearned, asked.subject)
+        unlearned = partial(desk.policy.unlearned, asked.subject)
+        so_far = await aside(unlearned)
 
     def forget(together: Together) -> Forgotten:
         return together.forget(asked.subject, unlearn=asked.unlearn, so_far=so_far)

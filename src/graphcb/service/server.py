@@ -14,7 +14,6 @@ import os
 import signal
 import socket
 import ssl
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -24,9 +23,11 @@ from typing import Any, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from graphcb.service.errors import LOGGER
 from graphcb.service.refused_connections import REFUSED
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
+FILES = 65_536  # that may be open, where the system allows as many
 FULL = 0.8  # the share of these from which on room is made
 KEEP_ALIVE = 30  # seconds that a connection may idle between two requests
 LAST_ANSWERS = 12  # seconds for requests in progress when the service stops
@@ -131,6 +132,7 @@ def run(
     takes too long, the process ends without one, which loses nothing that was answered.
     """
     spare_collections()
+    allow_files()
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(_serve(server, listener, greet, leave))
 
@@ -145,6 +147,23 @@ def spare_collections() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
+
+
+def allow_files() -> None:
+    """Open as many files as the system allows: each connection is one, each log some.
+
+    At the usual limit of 1024, connections of one client and the logs of 40 problems would leave
+    none for the others.
+    """
+    if find_spec("resource") is None:  # on Windows, which has no such limit
+        return
+    import resource
+
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 async def _serve(
@@ -178,8 +197,7 @@ async def _serve(
 
 
 def _end() -> None:
-    text = "graphcb: stopped without a checkpoint, as the log does not answer; nothing is lost"
-    print(text, file=sys.stderr, flush=True)
+    LOGGER.error("stopped without a checkpoint, as the log does not answer; nothing is lost")
     os._exit(1)
 
 
@@ -196,9 +214,11 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is being answered."""
+        """Whether it waits for its client: for a request, or for the rest of one."""
         cycle: Any = self.cycle  # None before the first request, though it is not typed so
-        return cycle is None or bool(cycle.response_complete)
+        if cycle is None or cycle.response_complete:
+            return True
+        return bool(cycle.more_body) and not self.pipeline
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect a request within HEAD_SECONDS."""
@@ -206,7 +226,7 @@ class Connection(HttpToolsProtocol):
         self._number = next(_NUMBERS)
         self._await_headers()
         if len(self.connections) > FULL * CONNECTIONS:
-            _make_room(self.connections)
+            _make_room(self.connections - {self})
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""
@@ -278,7 +298,7 @@ class Connection(HttpToolsProtocol):
 
 
 def _make_room(connections: "set[Any]") -> None:
-    """Close the oldest idle connection of the address that has most of them."""
+    """Close the oldest idle one of these connections, of the address that has most of them."""
     idle = [one for one in connections if one.is_idle and not one.transport.is_closing()]
     counts = Counter(one.client[0] if one.client else "" for one in idle)
     if not counts:

@@ -77,8 +77,10 @@ async def add_up(desk: Desk, every: float) -> None:
 
 
 async def learn_all_sums(desk: Desk) -> None:
-    """Learn the sums of rewards that have waited long enough, if the problem has any."""
-    while adds_up(desk.problem) and not await desk.ask(learn_sums, is_long=True):
+    """Learn the sums of rewards that have waited long enough, if any version adds them up."""
+    problems = (one.problem for one in desk.versions)
+    may_hold = any(one is not None and adds_up(one) for one in problems)
+    while may_hold and not await desk.ask(learn_sums, is_long=True):
         pass
 
 

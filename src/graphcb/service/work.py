@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from graphcb.contexts.values import features_of
 from graphcb.decisions.decided import NewRound
 from graphcb.decisions.encoding import Encoded
 from graphcb.service.routing import Call
@@ -26,9 +27,14 @@ def note_rounds(call: Call, rounds: Sequence[NewRound]) -> None:
     needed = _needed(call.service)
     for one in rounds:
         context = one.context.value if isinstance(one.context, Encoded) else one.context
-        if isinstance(context, dict) and (not needed <= context.keys() or None in context.values()):
+        if (
+            not isinstance(context, dict)
+            or not needed <= context.keys()
+            or None in context.values()
+        ):
+            features = features_of(context)
             for name in needed:
-                if context.get(name) is None:
+                if features.get(name) is None:
                     call.service.metrics.note_missing(name)
 
 

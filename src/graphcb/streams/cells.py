@@ -15,7 +15,10 @@ def as_words(cells: Cells) -> list[Any]:
     """Cells as text without blanks around it, or as lists of texts; "" where one is missing."""
     if isinstance(cells, np.ndarray):
         return [as_text("", cell) if cell == cell else "" for cell in cells.tolist()]
-    return [cell.strip() if type(cell) is str else _as_word(cell) for cell in cells]
+    return [
+        cell.strip() if type(cell) is str else cell if isinstance(cell, list) else as_text("", cell)
+        for cell in cells
+    ]
 
 
 def as_labels(cells: Cells) -> list[str]:
@@ -30,10 +33,6 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _as_word(cell: Any) -> Any:
-    return cell if isinstance(cell, list) else as_text("", cell)
 
 
 def as_numbers(cells: Cells) -> tuple[Floats, dict[int, str]]:

@@ -1,5 +1,6 @@
 """What was made of a file: the kind of each column, what was missing or odd, and hints."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -44,6 +45,12 @@ class Report:
     columns: dict[str, ColumnReport] = field(default_factory=dict)
     hints: list[str] = field(default_factory=list)
     unknown: int = 0  # values of features that are not among the columns, and were left out
+
+    @classmethod
+    def of(cls, kinds: Mapping[str, str]) -> "Report":
+        """Of a file that is still to be named, with columns of these kinds."""
+        columns = {name: ColumnReport(name, kind.removesuffix("?")) for name, kind in kinds.items()}
+        return cls("", columns=columns)
 
     def restart(self) -> None:
         """Count from the first row on."""

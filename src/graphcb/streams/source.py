@@ -10,8 +10,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Literal, cast, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graphcb.checks import as_one_of, listed
-from graphcb.streams.shuffling import shuffled
 
 Format = Literal["csv", "parquet", "libsvm", "vw", "jsonl"]
 
@@ -89,7 +91,10 @@ class Source:
     def numbered_lines(self) -> Iterator[tuple[int, str]]:
         """The lines with their numbers from 1, in a random order if that is wanted."""
         numbered = enumerate(self.lines(), start=1)
-        return numbered if self.shuffle_seed is None else shuffled(numbered, self.shuffle_seed)
+        if self.shuffle_seed is None:
+            return numbered
+        everything = list(numbered)
+        return (everything[i] for i in order_of(len(everything), self.shuffle_seed).tolist())
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -123,6 +128,12 @@ class Source:
                 f"got {str(self.path)!r}; or name its format with --format"
             )
         return _SUFFIXES[suffix]
+
+
+def order_of(n_rows: int, seed: int) -> NDArray[np.intp]:
+    """A random order, from the first of the two streams of a seed: the second is for draws."""
+    world = np.random.SeedSequence(seed).spawn(2)[0]
+    return np.random.default_rng(world).permutation(n_rows)
 
 
 def _encoding(asked: str | None) -> str:

@@ -15,7 +15,7 @@ from graphcb.graphs.structure import Floats
 from graphcb.hashing import place_of
 from graphcb.streams.examples import BadRows, Examples
 from graphcb.streams.lines import PARSERS, TextLine, name_of
-from graphcb.streams.report import ColumnReport, Report
+from graphcb.streams.report import Report
 from graphcb.streams.source import Source
 from graphcb.streams.targets import Targets
 
@@ -47,11 +47,7 @@ class SparseExamples:
             self.encoder = Encoder({name_of(f): "number" for f in features}, bits=bits)
             self.n_features = len(features) + 1
         self.largest = np.zeros(0 if features else self.n_places)
-        self.report = self._new_report()
-
-    def _new_report(self) -> Report:
-        names = self.encoder.kinds if self.encoder is not None else {}
-        return Report("", columns={name: ColumnReport(name, "number") for name in names})
+        self.report = Report.of({} if self.encoder is None else self.encoder.kinds)
 
     def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from graphcb.checks import first_twice
 from graphcb.contexts.values import with_point
 from graphcb.streams import json_lines
-from graphcb.streams.shuffling import order_of, shuffled_columns
-from graphcb.streams.source import Source
+from graphcb.streams.source import Source, order_of
 
 TABLES = ("csv", "parquet", "jsonl")
 # Numbers if the reader knows them to be, else text; JSON may hold other values as well.
@@ -74,28 +73,18 @@ def read_batches(
     always be read again and ignores `first_look`. Only columns named in `lists` may hold lists
     in Parquet.
     """
-    batches = _batches(source, columns, n_rows, numbers, lists, first_look)
-    if source.shuffle_seed is None or first_look:
-        return batches
-    return _shuffle(list(batches), n_rows, source.shuffle_seed)
-
-
-def _batches(
-    source: Source,
-    columns: Sequence[str],
-    n_rows: int,
-    numbers: Collection[str],
-    lists: Collection[str],
-    first_look: bool,
-) -> Iterator[ColumnBatch]:
     if source.format == "parquet":
-        return _read_parquet(source, columns, n_rows, lists)
-    if source.format == "jsonl":
-        return (
+        batches = _read_parquet(source, columns, n_rows, lists)
+    elif source.format == "jsonl":
+        batches = (
             ColumnBatch(tuple(json_lines.as_cells(rows, name) for name in columns), lines, broken)
             for rows, lines, broken in json_lines.read_rows(source, n_rows, first_look=first_look)
         )
-    return _read_csv(source, columns, n_rows, numbers, first_look)
+    else:
+        batches = _read_csv(source, columns, n_rows, numbers, first_look)
+    if source.shuffle_seed is None or first_look:
+        return batches
+    return _shuffle(list(batches), n_rows, source.shuffle_seed)
 
 
 def _shuffle(batches: list[ColumnBatch], n_rows: int, seed: int) -> Iterator[ColumnBatch]:
@@ -104,7 +93,14 @@ def _shuffle(batches: list[ColumnBatch], n_rows: int, seed: int) -> Iterator[Col
         return
     lines = np.concatenate([np.asarray(batch.lines, dtype=np.int64) for batch in batches])
     order = order_of(lines.size, seed)
-    cells = shuffled_columns([batch.columns for batch in batches], order)
+    cells: list[Any] = []
+    for pieces in zip(*(batch.columns for batch in batches), strict=True):
+        if all(isinstance(piece, np.ndarray) for piece in pieces):
+            cells.append(np.concatenate(pieces)[order])
+        else:
+            lists = (p.tolist() if isinstance(p, np.ndarray) else p for p in pieces)
+            every = list(chain.from_iterable(lists))
+            cells.append([every[i] for i in order.tolist()])
     lines = lines[order]
     broken = {line: text for batch in batches for line, text in batch.broken.items()}
     for begin in range(0, max(lines.size, 1), n_rows):

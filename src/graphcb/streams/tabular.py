@@ -14,7 +14,7 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats
 from graphcb.streams.cells import as_labels, as_numbers, as_words, not_finite, why_not_finite
 from graphcb.streams.examples import BadRows, Examples
-from graphcb.streams.report import ColumnReport, Report
+from graphcb.streams.report import Report
 from graphcb.streams.source import Source
 from graphcb.streams.tables import Cells, ColumnBatch, column_names, read_batches
 from graphcb.streams.targets import Targets, parse_edges
@@ -73,7 +73,7 @@ class TableExamples:
         usual = columns.kinds()
         self.encoder = Encoder({name: (kinds or usual)[name] for name in usual}, bits=bits)
         self.times = [n for n, kind in self.encoder.kinds.items() if kind.startswith("time")]
-        self.report = report or _new_report(self.encoder)
+        self.report = report or Report.of(self.encoder.kinds)
 
     @property
     def n_features(self) -> int:
@@ -200,8 +200,3 @@ class TableExamples:
                 graphs.append(None)
                 wrong.setdefault(row, f"in the column {column!r} {reason}")
         return graphs
-
-
-def _new_report(encoder: Encoder) -> Report:
-    kinds = {name: kind.removesuffix("?") for name, kind in encoder.kinds.items()}
-    return Report("", columns={name: ColumnReport(name, kind) for name, kind in kinds.items()})

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphcb.checks import did_you_mean, first_twice, listed
+from graphcb.checks import first_twice, listed
 from graphcb.estimates.terms import Floats
 from graphcb.problems import Problem
 from graphcb.streams.tables import holds_lists
 from graphcb.tables.choosing import matching, read_target
-from graphcb.tables.columns import as_name
+from graphcb.tables.columns import as_name, check_column
 from graphcb.tables.rows import TableColumns
 from graphcb.tables.source import OpenedTable
 from graphcb.tables.targets import Probabilities, Target, UniformTarget
@@ -25,7 +25,7 @@ class Question(NamedTuple):
     targets: tuple[Target, ...]
     unit: str
     features: tuple[str, ...] | None  # None: whatever can be learned from
-    graph: Floats | None
+    graph: Floats | None  # G[a, j]
 
     @property
     def lists_actions(self) -> bool:
@@ -98,17 +98,12 @@ def ask(
     twice = first_twice(one.name for one in targets)
     if twice is not None and not all(callable(one) for one in several):
         raise ValueError(f"each `policy` must be given once, got {twice!r} again")
-    matrix = None if graph is None else _matrix(graph, names)
+    matrix = None
+    if graph is not None:  # of a family by its name, or of names as in a problem's `reveals`
+        known = Problem(list(names), reveals=graph).graph.matrix
+        matrix = np.ascontiguousarray(known, dtype=np.float64)
     chosen = None if features is None else tuple(features)
     return Question(columns, targets, unit, chosen, matrix)
-
-
-def check_column(name: str, types: Mapping[str, Any], where: str) -> None:
-    """Refuse a column that is not there, and name the one that was probably meant."""
-    if name in types:
-        return
-    meant = did_you_mean(name, types)
-    raise ValueError(f"{where}: must have a column {name!r}, it has {listed(types)}{meant}")
 
 
 def _probabilities(
@@ -157,9 +152,3 @@ def _actions(
         raise ValueError(f"`probability` must have a column for each of {listed(names)}, got "
                          f"{listed(of_actions)}")  # fmt: skip
     return names
-
-
-def _matrix(graph: Any, names: tuple[str, ...]) -> Floats:
-    """G[a, j] of a graph, of a family by its name, or of names as in a problem's `reveals`."""
-    found = Problem(list(names), reveals=graph).graph
-    return np.ascontiguousarray(found.matrix, dtype=np.float64)

@@ -1,15 +1,20 @@
-"""Targets as a user gives them: a text, or a function of a row."""
+"""Targets as a user gives them: a text, a saved model, or a function of a row."""
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphcb.checks import did_you_mean
 from graphcb.estimates.terms import Floats
+from graphcb.problems import Learner
+from graphcb.rounds import would_play
+from graphcb.saving import load
 from graphcb.streams.tables import holds_lists
-from graphcb.tables.columns import as_name
+from graphcb.tables.columns import as_name, check_column
 from graphcb.tables.rows import ReadRows, Sets, check_distributions
 from graphcb.tables.targets import (
     ActionColumn,
@@ -21,6 +26,48 @@ from graphcb.tables.targets import (
     masses,
     moved,
 )
+
+
+class SavedLearner:
+    """What a saved learner would play in a row, as it is: it learns nothing from the table."""
+
+    def __init__(self, path: Path, *, greedy: bool) -> None:
+        if not path.is_file():
+            raise FileNotFoundError(f"`policy` must name a model that exists, got {str(path)!r}")
+        learner = load(path)
+        if not isinstance(learner, Learner) or not learner.problem.has_fixed_actions:
+            raise ValueError(
+                f"{path}: must contain a Learner whose problem names its actions, to be judged on "
+                f"a table, got a {type(learner).__name__}"
+            )
+        self.learner = learner
+        self.names: tuple[str, ...] = tuple(learner.problem.actions)
+        self._agent = learner.greedy() if greedy else learner
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        self._described = f"SavedLearner({digest}, greedy={greedy})"
+
+    def __repr__(self) -> str:
+        return self._described
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, float]:
+        """Probabilities by name."""
+        shares = would_play(self._agent, row, self.learner.problem.graph, None)
+        return dict(zip(self.names, shares.tolist(), strict=True))
+
+
+def read_learned(
+    policy: str, types: Mapping[str, Any], features: tuple[str, ...]
+) -> tuple[SavedLearner, tuple[str, ...]]:
+    """The model that a text names, as MODEL.npz or greedy:MODEL.npz, and the columns it sees."""
+    is_greedy = policy.startswith("greedy:")
+    model = SavedLearner(Path(policy.removeprefix("greedy:")), greedy=is_greedy)
+    declared = model.learner.problem.features
+    if declared is None:
+        return model, features
+    for name in declared:
+        check_column(name, types, f"the model {policy} needs its features: the table")
+    return model, tuple(declared)
+
 
 FORMS = (
     "uniform, logged, constant:ACTION, the name of a column that holds an action per row, of a "
@@ -107,8 +154,6 @@ def read_target(policy: Any, types: Mapping[str, Any], features: tuple[str, ...]
     if kind == "constant" and colon and rest:
         return ConstantTarget(rest)
     if policy.endswith(".npz"):
-        from graphcb.tables.learned import read_learned
-
         model, columns = read_learned(policy, types, features)
         return RowFunction(model, columns, policy)
     if found := matching(policy, types):

@@ -1,12 +1,12 @@
 """Columns of a batch as arrays: numbers, and names as codes; errors say the row and the column."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphcb.checks import first_not_finite, first_outside
+from graphcb.checks import did_you_mean, first_not_finite, first_outside, listed
 from graphcb.estimates.terms import Flags, Floats
 
 Codes = NDArray[np.int64]
@@ -25,6 +25,14 @@ class CellPlace(NamedTuple):
         """Refuse a value; rows are counted from 1."""
         where = f"{self.path}, row" if self.path else "row"
         raise ValueError(f"{where} {self.first + int(row) + 1:,}, column {column!r}: {text}")
+
+
+def check_column(name: str, types: Mapping[str, Any], where: str) -> None:
+    """Refuse a column that is not there, and name the one that was probably meant."""
+    if name in types:
+        return
+    meant = did_you_mean(name, types)
+    raise ValueError(f"{where}: must have a column {name!r}, it has {listed(types)}{meant}")
 
 
 class Vocabulary:
@@ -75,7 +83,12 @@ def codes_of(array: Any, vocabulary: Vocabulary) -> Codes:
         array = pc.dictionary_encode(array)
     words = array.dictionary.to_pylist()
     place_of = np.array(
-        [MISSING if _is_nothing(word) else vocabulary.code(as_name(word)) for word in words]
+        [
+            MISSING
+            if word is None or word == "" or word != word
+            else vocabulary.code(as_name(word))
+            for word in words
+        ]
         + [MISSING],
         dtype=np.int64,
     )
@@ -89,10 +102,6 @@ def _in_one_piece(array: Any) -> Any:
     import pyarrow as pa
 
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-
-
-def _is_nothing(word: Any) -> bool:
-    return word is None or word == "" or (isinstance(word, float) and word != word)
 
 
 def numbers_of(batch: Any, column: str, place: CellPlace) -> tuple[Floats, Flags | None]:

@@ -67,7 +67,12 @@ def _judge(
     shares: list[float],
     weighing: Weighing,
 ) -> tuple[JudgedPolicy, ...]:
-    found = [_trusted(one, weighing) for one in estimates(moments, asked)]
+    found = estimates(moments, asked)
+    if not weighing.are_known:  # intervals leave no room for the error of estimated weights
+        found = [
+            replace(one, estimates={k: _normal_only(v, weighing) for k, v in one.estimates.items()})
+            for one in found
+        ]
     if robust is not None and (outcomes := weighing.outcomes) is not None:
         found = [
             _with_robust(one, moments, robust, number, asked, outcomes)
@@ -82,14 +87,6 @@ def _judge(
         known = weighing.are_known
         judged.append(judged_of(target.name, one, shares[number], gain, span, known))
     return tuple(judged)
-
-
-def _trusted(found: TargetEstimates, weighing: Weighing) -> TargetEstimates:
-    """Without the intervals that leave no room for the error of estimated weights."""
-    if weighing.are_known:
-        return found
-    kept = {name: _normal_only(one, weighing) for name, one in found.estimates.items()}
-    return replace(found, estimates=kept)
 
 
 def _normal_only(one: Estimate, weighing: Weighing) -> Estimate:

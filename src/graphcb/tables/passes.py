@@ -2,26 +2,27 @@
 
 import hashlib
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphcb.estimates.moments import Moments
 from graphcb.experiments.sweep import Engine, sweep
 from graphcb.files import atomic_write
 from graphcb.saving import from_bytes, to_bytes
-from graphcb.tables.columns import CellPlace, Vocabulary, codes_of
-from graphcb.tables.identifiers import check_identifiers, identifier_hashes
+from graphcb.tables.columns import CellPlace, Vocabulary, as_name, codes_of
 from graphcb.tables.reading import read
 from graphcb.tables.rows import ReadRows, TableColumns
-from graphcb.tables.sampling import Sample, row_hashes
+from graphcb.tables.sampling import Hashes, Sample, row_hashes
 from graphcb.tables.source import OpenedTable, Piece
 from graphcb.tables.tally import TOGETHER, TableTally
 from graphcb.tables.weighing import Weighing
 
+AT_ONCE = 4_000_000  # hashes in memory
 MOST_CELLS = 1 << 21  # rows times actions that are worked on at once
 Progress = Callable[[int], None]
 
@@ -80,9 +81,8 @@ class Pass:
             if self.weighing is not None:
                 self._weigh(rows, tally)
             if self.hashes_to is not None:
-                hashes = identifier_hashes(batch, self.columns.identifier or "", place)
                 with self.hash_file(piece).open("ab") as file:
-                    file.write(hashes.tobytes())
+                    file.write(self._identifier_hashes(batch, place).tobytes())
         return Result(tally, sample)
 
     def nothing_yet(self) -> Result:
@@ -103,6 +103,45 @@ class Pass:
     def hash_file(self, piece: Piece) -> Path:
         """Where the hashes of a piece's identifiers are."""
         return (self.hashes_to or Path()) / hashlib.sha256(repr(piece[:4]).encode()).hexdigest()
+
+    def check_identifiers(self, pieces: Sequence[Piece]) -> None:
+        """Refuse the table if an identifier comes twice.
+
+        It is found by sorting hashes that were written to files and are read back a range at a
+        time, so that memory does not grow with the table.
+        """
+        files = [self.hash_file(piece) for piece in pieces]
+        files = [file for file in files if file.exists()]  # pieces without rows have none
+        n_ranges = max(1, -(-sum(file.stat().st_size // 8 for file in files) // AT_ONCE))
+        for number in range(n_ranges):
+            hashes = np.sort(np.concatenate([_in_range(file, number, n_ranges) for file in files]))
+            twice = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+            if twice.size:
+                self._name_rows(twice, pieces)
+
+    def _name_rows(self, twice: Hashes, pieces: Sequence[Piece]) -> None:
+        """Raise the error with both rows; nothing if the identifiers differ and share a hash."""
+        earlier: dict[str, tuple[CellPlace, int]] = {}
+        column = self.columns.identifier or ""
+        for piece in pieces:
+            for place, batch in self.batches(piece, Vocabulary()):
+                hashes = self._identifier_hashes(batch, place)
+                for row in np.flatnonzero(np.isin(hashes, twice)).tolist():
+                    name = as_name(batch.column(column)[row].as_py())
+                    if name in earlier:
+                        where, first = earlier[name]
+                        file = f" of {where.path}" if where.path != place.path else ""
+                        there = f"row {where.first + first + 1:,}{file}"
+                        place.wrong(row, column, f"must be there once, got {name!r} as in {there}")
+                    earlier[name] = place, row
+
+    def _identifier_hashes(self, batch: Any, place: CellPlace) -> Hashes:
+        column = self.columns.identifier or ""
+        array = batch.column(column)
+        if array.null_count:
+            row = int(np.asarray(array.is_null()).argmax())
+            place.wrong(row, column, "must name the row, got nothing")
+        return row_hashes(batch, (column,), place)
 
     def key(self, piece: Piece) -> str:
         """The name of what this pass finds in a piece; another question has another one."""
@@ -170,12 +209,7 @@ def run_pass(one: Pass, table: OpenedTable, running: Running) -> Result:
                 file.write(zlib.compress(to_bytes(found.tally), 1))
         _tell(running, found.tally.n)
     if one.hashes_to is not None:
-        check_identifiers(
-            [one.hash_file(piece) for piece in left],
-            left,
-            lambda piece: one.batches(piece, Vocabulary()),
-            one.columns.identifier or "",
-        )
+        one.check_identifiers(left)
     return total
 
 
@@ -189,6 +223,16 @@ def _stored(one: Pass, piece: Piece, running: Running) -> TableTally | None:
     content = zlib.decompress(path.read_bytes())
     tally: TableTally = from_bytes(content, where=str(path), classes=(TableTally, Moments))
     return tally
+
+
+def _in_range(file: Path, number: int, n_ranges: int) -> Hashes:
+    """The hashes of a file that belong to one of the ranges."""
+    found = [np.empty(0, dtype=np.uint64)]
+    with file.open("rb") as stream:
+        while (part := np.fromfile(stream, dtype=np.uint64, count=AT_ONCE)).size:
+            mine: NDArray[np.bool_] = part % np.uint64(n_ranges) == number
+            found.append(part[mine])
+    return np.concatenate(found)
 
 
 def _tell(running: Running, n_rows: int) -> None:

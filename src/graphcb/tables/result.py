@@ -100,8 +100,10 @@ class TableEvaluation:
             if judged.unseen_share > 0.0:
                 found.append(
                     f"{judged.policy}: not known: {judged.unseen_share:.1%} of what it plays could "
-                    f"not have been seen{_bounds(judged.bounds)}"
+                    "not have been seen"
                 )
+                if judged.bounds is not None:
+                    found[-1] += f"; whatever that is, its mean is {interval_text(judged.bounds)}"
             found += [f"{judged.policy}: {text}" for text in judged.warnings]
         return found
 
@@ -165,10 +167,6 @@ def _gain(difference: Estimate | None) -> str:
     return f"{difference.value:+.4f}" + (
         "" if interval is None else f" ({interval_text(interval)})"
     )
-
-
-def _bounds(bounds: Interval | None) -> str:
-    return "" if bounds is None else f"; whatever that is, its mean is {interval_text(bounds)}"
 
 
 def _plain(value: Any) -> Any:

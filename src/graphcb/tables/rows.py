@@ -125,8 +125,10 @@ class TableColumns(NamedTuple):
         codes = names_of(batch, self.action, vocabulary, place)
         sets = self._sets(batch, place, vocabulary, codes.size)
         where = None if sets is None else self._positions(place, vocabulary, codes, sets)
-        shares = None if sets is None else self._shares(batch, place, sets)
-        probability = None
+        shares = probability = None
+        if sets is not None and self.probabilities:
+            lists = len(self.probabilities) == 1
+            shares = shares_of(batch, self.probabilities, sets, place, lists=lists)
         if self.probability is not None:
             probability = probabilities_of(batch, self.probability, place)
         elif shares is not None:
@@ -183,13 +185,6 @@ class TableColumns(NamedTuple):
             known = self.action_set or "`actions`"
             place.wrong(row, self.action, f"must be one of the actions in {known}, got {name!r}")
         return found
-
-    def _shares(self, batch: Any, place: CellPlace, sets: Sets) -> Floats | None:
-        """The probabilities of all actions, as `sets` lists these."""
-        if not self.probabilities:
-            return None
-        lists = len(self.probabilities) == 1
-        return shares_of(batch, self.probabilities, sets, place, lists=lists)
 
     def _revealed(self, batch: Any, place: CellPlace) -> Floats | None:
         if not self.reveals:

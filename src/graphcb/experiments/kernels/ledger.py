@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphcb.compilation import compiled
+from graphcb.graphs.structure import Floats
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 ORACLE, EXPLORATION, REST = range(3)

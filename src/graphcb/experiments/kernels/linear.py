@@ -15,7 +15,6 @@ from graphcb.experiments.kernels.ledger import (
     EXPLORATION,
     ORACLE,
     REST,
-    Floats,
     Ledger,
     write_down,
 )
@@ -26,6 +25,7 @@ from graphcb.experiments.kernels.rules import (
     numbers_for,
     rule_for,
 )
+from graphcb.graphs.structure import Floats
 from graphcb.oracles import OnlineRidge
 from graphcb.oracles.ridge import learn_linear, predict_linear
 from graphcb.rounds.round import invert

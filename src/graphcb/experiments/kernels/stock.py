@@ -17,12 +17,12 @@ from graphcb.experiments.kernels.ledger import (
     ORACLE,
     REST,
     Counts,
-    Floats,
     Ledger,
     write_down,
 )
 from graphcb.experiments.kernels.rules import Compiled, explore, note_rounds, numbers_for, rule_for
 from graphcb.graphs import inventory
+from graphcb.graphs.structure import Floats
 from graphcb.newsvendor import stock_cost, stock_costs
 from graphcb.oracles import NewsvendorOGD
 from graphcb.oracles.newsvendor import add_scaled, dot, mean_slope

@@ -18,7 +18,6 @@ from graphcb.experiments.kernels.ledger import (
     ORACLE,
     REST,
     Counts,
-    Floats,
     Ledger,
     write_down,
 )
@@ -35,6 +34,7 @@ from graphcb.exploration.solver.entry import exact_solutions, solve_general, wor
 from graphcb.exploration.solver.outcomes import N_NUMBERS, REPAIR
 from graphcb.exploration.solver.solve import MAX_STEPS, TOLERANCE
 from graphcb.graphs import FeedbackGraph
+from graphcb.graphs.structure import Floats
 from graphcb.oracles import LogisticOGD
 from graphcb.oracles.learning_rates import rates_from
 from graphcb.oracles.logistic import learn_row, predict_row
@@ -91,7 +91,11 @@ def play(
             return 0
         rule, reveals = rule_for(agent, graph), graph.matrix[np.newaxis] > 0.0
     elif type(graph) is RandomSelfAware:
-        rule, reveals = _rule_for_any_graph(agent), graph.draw_many(order.size, world)
+        reveals = graph.draw_many(order.size, world)
+        if isinstance(agent, SquareCBG):
+            rule = SOLVE if agent.method == "solver" else None
+        else:
+            rule = BLIND[type(agent)]
     else:
         return 0
     if rule is None:
@@ -107,12 +111,6 @@ def play(
     oracle.n_updates += n_played
     note_rounds(agent, gamma, n_played)
     return n_played
-
-
-def _rule_for_any_graph(agent: Compiled) -> int | None:
-    if not isinstance(agent, SquareCBG):
-        return BLIND[type(agent)]
-    return SOLVE if agent.method == "solver" else None
 
 
 def _sparse(contexts: Floats | SparseTable) -> tuple[Counts, Counts, Floats]:

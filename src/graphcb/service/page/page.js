@@ -2,8 +2,10 @@
 // Asks /v1/live every second and puts the answer into the page.
 
 const EVERY = 1000; // milliseconds
+const PATIENCE = 10000; // with a service that is frozen, or behind a network that drops packets
 // Where the paths begin: at /v1, or at /v1/problems/NAME if the service has several problems.
 const BASE = location.pathname.replace(/\/$/, "") || "/v1";
+const SILENT = "the service does not answer";
 const PATHS = {
   "/v1/decisions": "decisions",
   "/v1/decisions/{id}/feedback": "feedback",
@@ -409,9 +411,10 @@ function askForKey(text) {
   state("a key is needed", false);
 }
 
-function ask(path) {
+function ask(path, patience) {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
-  return fetch(path.replace("/v1", BASE), { headers, cache: "no-store" });
+  const signal = patience ? AbortSignal.timeout(patience) : undefined;
+  return fetch(path.replace("/v1", BASE), { headers, cache: "no-store", signal });
 }
 
 async function explain(id) {
@@ -423,7 +426,7 @@ async function explain(id) {
 async function look() {
   let wait = EVERY;
   try {
-    const answer = await ask("/v1/live");
+    const answer = await ask("/v1/live", PATIENCE);
     const content = await answer.json();
     if (answer.status === 202) {
       state(content.starting, true);
@@ -438,8 +441,9 @@ async function look() {
       wait = 3 * EVERY;
     }
   } catch (problem) {
-    if (!(problem instanceof TypeError)) throw problem;
-    state("the service does not answer", false);
+    // No connection, no answer in time, or one that is not JSON: a proxy's.
+    if (![TypeError, DOMException, SyntaxError].some((kind) => problem instanceof kind)) throw problem;
+    state(SILENT, false);
     wait = 3 * EVERY;
   }
   setTimeout(look, wait);
@@ -453,6 +457,6 @@ at("ask").addEventListener("submit", (event) => {
 });
 at("why").addEventListener("submit", (event) => {
   event.preventDefault();
-  explain(at("why-id").value.trim());
+  explain(at("why-id").value.trim()).catch(() => (at("why-text").textContent = SILENT));
 });
 look();

@@ -14,57 +14,52 @@ from typing import Any
 import numpy as np
 
 from graphcb.compilation import compiled
-from graphcb.oracles.rows import Columns, Floats
+from graphcb.graphs.structure import Floats, Indices
 
 FADES = 2000.0  # rounds
 KEEPS = 1.0 - 1.0 / FADES
 NONE = np.zeros(0)
 MOST = 50.0  # nats
 
+# Looks in flight, wanted and taken, by column of the oracle; and the columns of a round.
+InFlight = tuple[Floats, Floats, Floats, Indices]
+
 
 @compiled
-def as_answered(
-    gains: Floats,
-    counts: Floats,
-    waiting: Floats,
-    wanted: Floats,
-    taken: Floats,
-    columns: Columns,
-) -> tuple[Floats, Floats, Floats]:
+def as_answered(gains: Floats, counts: Floats, looks: InFlight) -> tuple[Floats, Floats, Floats]:
     """What further looks at these columns would tell, and how many there are, as if those in flight
     had been paid for; and the looks that were wanted for each that was taken, and one more.
 
-    The first two arrays are of the columns, the others are by column.
-
     >>> one, none = np.ones(2), np.zeros(0)
-    >>> waiting = np.array([0.0, 5.0])
-    >>> as_answered(np.log(2.0) * one, 3.0 * one, waiting, none, none, np.arange(2))[0].round(3)
+    >>> looks = np.array([0.0, 5.0]), none, none, np.arange(2)
+    >>> as_answered(np.log(2.0) * one, 3.0 * one, looks)[0].round(3)
     array([0.693, 0.251])
     """
-    n = min(columns.size, gains.size, counts.size)  # any other is refused later
-    left, seen, owed = gains.copy(), counts.copy(), np.zeros(columns.size)
-    before = adds = 0.0
-    for c in range(n):
+    waiting, wanted, taken, columns = looks
+    left, seen, owed = gains.copy(), counts.copy(), np.zeros(gains.size)
+    before, same = (0.0, 0.0, 0.0), (0.0, 0.0)
+    for c in range(min(columns.size, gains.size)):
         b = columns[c]
         if b < wanted.size:
             owed[c] = wanted[b] / (1.0 + (taken[b] if b < taken.size else 0.0))
         if b < waiting.size and waiting[b] > 0.0:
-            looks = KEEPS * waiting[b]
-            if gains[c] != before:  # actions that were never seen follow each other
-                before, adds = gains[c], math.expm1(min(gains[c], MOST))
-            parameters = max(1.0, (1.0 + counts[c]) * adds / (1.0 + adds))
-            left[c] = math.log1p(adds / (1.0 + adds * looks / parameters))
-            seen[c] += looks
+            given = gains[c], counts[c], waiting[b]
+            if given != before:  # actions that were never seen follow each other
+                before, more = given, KEEPS * waiting[b]
+                adds = math.expm1(min(gains[c], MOST))
+                parameters = max(1.0, (1.0 + counts[c]) * adds / (1.0 + adds))
+                same = math.log1p(adds / (1.0 + adds * more / parameters)), counts[c] + more
+            left[c], seen[c] = same
     return left, seen, owed
 
 
 @compiled
 def in_flight(
-    waiting: Floats, taken: Floats, size: int, columns: Columns, looks: Floats
+    waiting: Floats, taken: Floats, size: int, columns: Indices, looks: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """What is in flight one round later, before and with the looks of that round; looks taken."""
     before = faded(waiting, size)
-    return before, added(before, columns, looks), counted(taken, columns, looks)
+    return before, counted(before, columns, looks), counted(taken, columns, looks)
 
 
 @compiled
@@ -77,16 +72,7 @@ def faded(waiting: Floats, size: int) -> Floats:
 
 
 @compiled
-def added(before: Floats, columns: Columns, looks: Floats) -> Floats:
-    """What is in flight with the looks of a round among these columns."""
-    waiting = before.copy()
-    for c in range(columns.size):
-        waiting[columns[c]] += looks[c]
-    return waiting
-
-
-@compiled
-def answered(waiting: Floats, columns: Columns) -> Floats:
+def answered(waiting: Floats, columns: Indices) -> Floats:
     """What is in flight once the losses of these columns have come."""
     left = waiting.copy()
     for c in range(columns.size):
@@ -96,11 +82,11 @@ def answered(waiting: Floats, columns: Columns) -> Floats:
 
 
 @compiled
-def counted(sums: Floats, columns: Columns, looks: Floats) -> Floats:
+def counted(sums: Floats, columns: Indices, looks: Floats) -> Floats:
     """The sums by column with these looks."""
     found = np.zeros(max(sums.size, columns.max() + 1))
     found[: sums.size] = sums
-    for c in range(columns.size):
+    for c in range(min(columns.size, looks.size)):
         found[columns[c]] += looks[c]
     return found
 

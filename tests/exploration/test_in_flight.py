@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphcb import InformationDirected, graphs, oracles
-from graphcb.agents.in_flight import FADES, KEEPS, NONE, as_answered, faded
+from graphcb.exploration.in_flight import FADES, KEEPS, NONE, as_answered, faded
 from graphcb.rounds import Played, play_round
 from graphcb.saving import from_bytes, to_bytes
 
@@ -13,7 +13,7 @@ EVERY = np.arange(3)
 
 
 def left(gain, count, waiting):
-    gains, counts, _ = as_answered(gain * ONE, count * ONE, waiting, NONE, NONE, EVERY)
+    gains, counts, _ = as_answered(gain * ONE, count * ONE, (waiting, NONE, NONE, EVERY))
     return gains, counts
 
 
@@ -44,7 +44,7 @@ def test_huge_gains_stay_finite():
 
 def test_looks_are_owed_for_each_that_was_taken_and_one_more():
     wanted, taken = np.array([6.0, 3.0]), np.array([2.0])
-    *_, owed = as_answered(ONE, ONE, NONE, wanted, taken, EVERY)
+    *_, owed = as_answered(ONE, ONE, (NONE, wanted, taken, EVERY))
     assert owed.tolist() == [2.0, 3.0, 0.0]
 
 
