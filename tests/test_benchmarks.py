@@ -145,10 +145,6 @@ def test_results_are_of_parts_that_exist_and_have_their_plots():
 MARK = "\u2020"  # of numbers on data that settings were chosen on
 
 
-# Never run, or measured before parts said their version: a part leaves this list when it is run.
-WAITING = {"service-memory", "service-retention", "deciders-kills"}
-
-
 def test_all_parts_are_of_one_version_and_say_so():
     text = report.RESULTS.read_text(encoding="utf-8")
     sections = re.findall(r"<!-- begin (\S+) -->\n## .*\n\n(.*)\n", text)
@@ -156,7 +152,7 @@ def test_all_parts_are_of_one_version_and_say_so():
         name: re.search(r"; version (\S+) of \d{4}-\d\d-\d\d\.", line) for name, line in sections
     }
     versions = {name: found[1] for name, found in said.items() if found}
-    assert {part.name for part in report.PARTS} - set(versions) == WAITING
+    assert {part.name for part in report.PARTS} == set(versions)
     assert set(versions.values()) == {report.__version__}
 
 
