@@ -106,6 +106,22 @@ class TestActionFeatureOracle:
         assert (oracle.n_numbers, oracle.actions.n_numbers) == (2, 2)
         assert np.mean(errors) < 0.08
 
+    def test_the_constant_of_an_encoder_is_no_feature_of_actions(self):
+        """Items are read as without it, alone, beside others or beside rows of another kind, and
+        each counts as seen as often as its name was."""
+        kinds, bare = Encoder(), ([7, 8], [0.6, 0.8])
+        encoded = [kinds.encode({"item": name}) for name in ("a", "b", "c")]
+        named = [(row.indices, np.ones(1)) for row in encoded]
+        one, other = ActionFeatureOracle(), ActionFeatureOracle()
+        for k in (0, 1, 1, 1):
+            one.update([1.0, k], [encoded[k]], [0.25 * k])
+            other.update([1.0, k], [named[k]], [0.25 * k])
+        assert one.forecast([1.0, 0.5], encoded).counts.tolist() == [1.0, 3.0, 0.0]
+        for ours, theirs in ((encoded, named), ([*encoded, bare], [*named, bare])):
+            found, expected = one.forecast([1.0, 0.5], ours), other.forecast([1.0, 0.5], theirs)
+            np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-12)
+            np.testing.assert_allclose(found.deviations, expected.deviations, rtol=1e-12)
+
     def test_numbers_that_come_later_have_no_products(self):
         oracle, kinds = ActionFeatureOracle(), Encoder()
         oracle.update([1.0], [kinds.encode({"a": 1.0})], [0.5])

@@ -95,7 +95,8 @@ class ActionRows:
             encoded = EncodedRows.of(actions)
             found = encoded.pairs()
             if found is not None and _are_usual(found[1], found[2]):
-                return Rows(*found, self._products_of_encoded(actions, encoded))
+                without = _without_constants(*found)
+                return Rows(*without, self._products_of_encoded(actions, encoded))
         rows = _read_sparse(actions)
         return rows._replace(products=self._products_of_encoded(actions, encoded))
 
@@ -208,7 +209,7 @@ def _read_dense(actions: Any, width: int) -> Rows:
 
 def _read_sparse(actions: Any) -> Rows:
     rows = [
-        row.pair() if type(row) is EncodedRow else _checked(row, position)
+        _of_encoded(row) if type(row) is EncodedRow else _checked(row, position)
         for position, row in enumerate(actions)
     ]
     starts = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -221,6 +222,13 @@ def _read_sparse(actions: Any) -> Rows:
         for position, row in enumerate(actions):
             _checked(row, position)  # refuses it
     return _unscaled(starts, indices, values)
+
+
+def _of_encoded(row: EncodedRow) -> SparseRow:
+    """An encoded row as `_without_constants` gives several."""
+    indices, values = row.pair()
+    _, places, scaled = _without_constants(np.array([0, values.size]), indices, values)
+    return places, scaled
 
 
 def _checked(row: Any, position: int) -> SparseRow:
@@ -265,6 +273,31 @@ def _sum_squares(
     for k in range(indices.size):
         total += (values[k] / largest[key_places[find_key(keys, indices[k])]]) ** 2
     return total
+
+
+@compiled
+def _without_constants(
+    starts: Columns, indices: Columns, values: Floats
+) -> tuple[Columns, Columns, Floats]:
+    """Rows of norm 1 that end with a constant, without it, and of norm 1 again.
+
+    All rows get a constant of their own when they are scaled. A second one, as large as a name,
+    learned much of what an item is worth, and each item counted as seen when any of them was.
+    """
+    n = starts.size - 1
+    ends, places, scaled = (
+        np.zeros(n + 1, np.int64),
+        np.empty(indices.size - n, np.int64),
+        np.empty(indices.size - n),
+    )
+    for r in range(n):
+        last, at = starts[r + 1] - 1, ends[r]
+        for k in range(starts[r], last):
+            places[at] = indices[k]
+            scaled[at] = values[k] / math.sqrt(1.0 - values[last] * values[last])
+            at += 1
+        ends[r + 1] = at
+    return ends, places, scaled
 
 
 @compiled
