@@ -152,7 +152,7 @@ class TableExamples:
         keys: Sequence[Iterable[str]] | None,
         kept: Iterable[int],
     ) -> Iterator[dict[str, Any]]:
-        """Rows as dicts; sparse ones without what they lack, where a number is not missing but 0."""
+        """Rows as dicts; sparse ones without what they lack, where a number is 0, not missing."""
         names = (*self.columns.numbers, *self.columns.words)
         sparse = self.encoder.features is None
         for i in kept:
