@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graphcb import InformationDirected, Policy, Problem, graphs
+from graphcb.contexts import Encoder
 from graphcb.decisions import together
 from graphcb.experiments.loop import play
 from graphcb.experiments.progressive import ExampleRounds
@@ -143,3 +144,18 @@ def test_keys_may_come_in_any_order(tmp_path, monkeypatch):
     monkeypatch.setattr(together, "uniform_at", lambda seed, position: draws.random())
     policy = by_policy(rows, losses, GRAPHS["bandit"], tmp_path)
     assert policy == as_json(rows, losses, GRAPHS["bandit"], np.random.default_rng(7))
+
+
+@pytest.mark.parametrize(("lacked", "is_dense"), [(0.6, True), (0.9, False)])
+def test_measurements_are_missing_where_counts_would_be_0(lacked, is_dense):
+    rng = np.random.default_rng(3)
+    rows = [{f"x{j}": 100.0 + 5.0 * rng.normal() for j in range(100)} for _ in range(60)]
+    rows = [{n: x for n, x in row.items() if rng.random() >= lacked} for row in rows]
+    encoder = Encoder()
+    for row in rows:
+        encoder.learn(row)
+    assert (encoder.encode(rows[-1]).n_numbers == 100) == is_dense
+    lines = "\n".join(json.dumps(row | {"y": "ab"[i % 2]}) for i, row in enumerate(rows))
+    source = Source("-", stdin=io.StringIO(lines), format="jsonl")
+    reading = first_look(source, ReadOptions(label="y"))
+    assert (reading.encoder.features is not None) == is_dense

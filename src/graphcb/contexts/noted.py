@@ -29,7 +29,8 @@ from graphcb.loaded import Array, ByName, Count, Instance, Learned
 
 NEVER_NUMBERS = ("text", "action")  # words, and the name of an action, also if it is a numeral
 FEW_NUMBERS = 64  # each has its scale, whether or not a context has it;
-MANY_NUMBERS = 4096  # of up to so many, if a context has half of them
+MANY_NUMBERS = 4096  # of up to so many, if contexts have
+GIVEN = 0.2  # of them, on average; measurements are lacked less often, counts of words more
 _NO_TIMES = {float, int, np.ndarray}
 
 
@@ -362,11 +363,11 @@ class NotedFeatures:
 
 
 def lack_most(n_numbers: int, n_given: int, n_rows: int) -> bool:
-    """Whether there are many numbers, of which rows lack more than half, as with counts of words.
+    """Whether rows lack more than four in five of many numbers, as with counts of words.
 
     `n_given` are the numbers in all rows together.
     """
-    return n_numbers > FEW_NUMBERS and n_numbers * n_rows > 2 * n_given
+    return n_numbers > FEW_NUMBERS and n_given < GIVEN * n_numbers * n_rows
 
 
 @lru_cache(maxsize=2**14)
