@@ -70,4 +70,8 @@ def test_what_a_learner_says_of_itself():
     )
     assert sum(int(share) for share, _ in shares) == pytest.approx(100, abs=2)
     assert "a: seen 30 times" in str(learner)
+    assert "warning" not in facts
+    for k in range(30):
+        learner.learn({"x": -999 if k % 9 == 4 else float(k), "y": None}, ["a"], [1.0])
+    assert "\n  warning: the feature 'x' was -999 more than once, far from" in str(learner)
     assert repr(learner) == repr(graphcb.Learner(problem))

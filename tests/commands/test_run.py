@@ -752,3 +752,59 @@ def test_the_agent_can_be_chosen(tmp_path, capsys):
     ):
         assert run(tmp_path, "--label", "topic", *wrong) == 2
         assert text in capsys.readouterr().err
+
+
+def write_counts(folder, n_rows=240, *, seed=0):
+    """Rows with a few of 120 counts of words, a category at times, and a label."""
+    rng, rows = np.random.default_rng(seed), []
+    for _ in range(n_rows):
+        topic = int(rng.integers(3))
+        counts = rng.poisson(np.where(np.arange(120) % 3 == topic, 0.3, 0.03))
+        row = {f"w{i}": int(count) for i, count in enumerate(counts) if count}
+        row |= {"colour": str(rng.choice(["red", "blue"]))} if rng.random() < 0.7 else {}
+        rows.append(json.dumps(row | {"topic": "xyz"[topic]}) + "\n")
+    (folder / "data.jsonl").write_text("".join(rows))
+    return rows
+
+
+def test_rows_that_lack_most_numbers_are_learned_stopped_and_predicted(tmp_path, capsys):
+    rows = write_counts(tmp_path)
+    wide = json.dumps({f"w{i}": 1 for i in range(120)} | {"colour": "red", "topic": "x"}) + "\n"
+    (tmp_path / "one.jsonl").write_text("".join(rows[:150]))
+    (tmp_path / "two.jsonl").write_text("".join(rows[150:]))
+    p, whole, model = (str(tmp_path / name) for name in ("p.csv", "all.npz", "m.npz"))
+    asked = ["--label", "topic", "--predictions", p]
+    assert run(tmp_path, *asked, "--save", whole, data="data.jsonl") == 0
+    said = capsys.readouterr().out
+    assert "hint: rows lack most of many numbers: one that is not there is 0" in said
+    assert re.search(r"^missing values       = \d\d \(colour \d\d\)$", said, flags=re.MULTILINE)
+    assert final(said) < 0.4
+    expected = [row["probability"] for row in table_of(tmp_path / "p.csv")]
+    assert run(tmp_path, *asked, "--save", model, data="one.jsonl") == 0
+    parts = [row["probability"] for row in table_of(tmp_path / "p.csv")]
+    load = ["--load", model, "--predictions", p, "--save", model]
+    assert run(tmp_path, *load, data="two.jsonl") == 0
+    assert parts + [row["probability"] for row in table_of(tmp_path / "p.csv")] == expected
+    with np.load(whole) as one, np.load(model) as other:
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
+    capsys.readouterr()
+    (tmp_path / "new.jsonl").write_text("".join(rows[:60]) + wide)
+    assert main(["predict", model, str(tmp_path / "new.jsonl"), "--out", p]) == 0
+    right = [row["action"] == json.loads(text)["topic"]
+             for row, text in zip(table_of(tmp_path / "p.csv"), rows, strict=False)]  # fmt: skip
+    assert np.mean(right) > 0.8
+
+
+def test_declared_numbers_stay_declared_if_rows_lack_most_of_them(tmp_path, capsys):
+    write_counts(tmp_path, 60)
+    assert run(tmp_path, "--label", "topic", "--oracle", "logistic", data="data.jsonl") == 0
+    assert run(tmp_path, "--label", "topic", "--oracle", "ridge", data="data.jsonl") == 2
+    assert "`--oracle ridge` is for columns of numbers only, of which" in capsys.readouterr().err
+    features = {f"w{i}": "number?" for i in range(120)} | {"colour": "category?"}
+    graphcb.Problem(["x", "y", "z"], range=(0, 1), features=features).write(tmp_path / "p.toml")
+    for asked in (["--problem", str(tmp_path / "p.toml")], ["--categorical", "colour"]):
+        assert run(tmp_path, "--label", "topic", *asked, data="data.jsonl") == 0
+        said = capsys.readouterr().out
+        assert "hint" not in said
+        assert re.search(r"^missing values       = \d,\d{3} \(w", said, flags=re.MULTILINE)

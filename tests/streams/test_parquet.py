@@ -50,6 +50,27 @@ def test_a_parquet_file_gives_the_same_examples_as_the_csv(tmp_path):
         np.testing.assert_array_equal(one[1], other[1])
 
 
+def test_rows_that_lack_most_numbers_are_the_same_in_both(tmp_path):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.1, size=(80, 100))
+    columns = {f"w{j}": [int(x) or None for x in counts[:, j]] for j in range(100)}
+    write(tmp_path, **columns, label=["ab"[i % 2] for i in range(80)])
+    rows = zip(*columns.values(), ["ab"[i % 2] for i in range(80)], strict=True)
+    lines = [",".join("" if cell is None else str(cell) for cell in row) for row in rows]
+    (tmp_path / "a.csv").write_text("\n".join([",".join([*columns, "label"]), *lines]))
+    read = []
+    for name in ("a.parquet", "a.csv"):
+        source = Source(str(tmp_path / name))
+        reading = first_look(source, ReadOptions(label="label"))
+        (examples,) = reading.read(source, BadRows(name, place=source.place))
+        read.append(examples.contexts)
+        assert reading.encoder.features is None
+    for one, other in zip(*read, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+    assert len(read[0][-1][0]) == (counts[-1] > 0).sum()  # no marks for what is not there
+
+
 def test_bad_files_and_columns_are_named(tmp_path):
     source = write(tmp_path, x=[[1, 2]], y=[1])
     with pytest.raises(ValueError, match="the column 'x' must hold numbers or text, got list"):

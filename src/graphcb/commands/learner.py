@@ -31,6 +31,7 @@ from graphcb.streams import (
     Targets,
     first_look,
 )
+from graphcb.streams.first_look import SPARSE
 from graphcb.streams.rounds import brings_actions, outcome_of, range_of
 
 # Oracle by name: the class, and its learning rate (for losses and contexts of size 1).
@@ -191,8 +192,9 @@ def _as_declared(reading: TableExamples, kinds: dict[str, str]) -> TableExamples
         if name in words:
             column.odd, column.first_odd = 0, None
     columns = dataclasses.replace(reading.columns, numbers=numbers, words=words)
-    bits = reading.encoder.bits
-    return TableExamples(columns, reading.targets, bits=bits, kinds=kinds, report=reading.report)
+    report, bits = reading.report, reading.encoder.bits
+    report.hints = [hint for hint in report.hints if hint not in SPARSE]
+    return TableExamples(columns, reading.targets, bits=bits, kinds=kinds, report=report)
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
@@ -271,8 +273,9 @@ def _oracle(options: argparse.Namespace, reading: ColumnReading) -> Oracle:
         raise ValueError(f"`--learning-rate` must not be given with --oracle {name}: it has none")
     if name == "ridge" and (reading.encoder is None or not reading.encoder.is_dense):
         raise ValueError(
-            "`--oracle ridge` is for columns of numbers only, as its cost grows with the "
-            "square of the number of features; use logistic, or leave out words with --features"
+            "`--oracle ridge` is for columns of numbers only, of which rows have most, as its cost "
+            "grows with the square of the number of features; use logistic, or leave out words "
+            "with --features"
         )
     n_actions = len(reading.targets.actions)
     if name == "default":

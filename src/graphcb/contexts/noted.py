@@ -29,7 +29,8 @@ from graphcb.loaded import Array, ByName, Count, Instance, Learned
 
 NEVER_NUMBERS = ("text", "action")  # words, and the name of an action, also if it is a numeral
 FEW_NUMBERS = 64  # each has its scale, whether or not a context has it;
-MANY_NUMBERS = 4096  # of up to so many, if a context has half of them
+MANY_NUMBERS = 4096  # of up to so many, if contexts have
+GIVEN = 0.2  # of them, on average; measurements are lacked less often, counts of words more
 _NO_TIMES = {float, int, np.ndarray}
 
 
@@ -318,10 +319,9 @@ class NotedFeatures:
     def _is_dense(self, n_given: int, n_new: int) -> bool:
         """Whether each number has its scale, with a row that has so many, counted."""
         n_numbers = len(self.numbers) + n_new
-        if n_numbers <= FEW_NUMBERS:
-            return True
-        mean = (self.n_given + n_given) / (self.n_rows + 1)
-        return n_numbers <= min(MANY_NUMBERS, 2.0 * mean)
+        n_all = self.n_given + n_given
+        few = n_numbers <= FEW_NUMBERS
+        return few or not (n_numbers > MANY_NUMBERS or lack_most(n_numbers, n_all, self.n_rows + 1))
 
     def _dense(self, given: Mapping[str, float], vectors: Mapping[str, Floats]) -> Floats:
         """The known numbers in their order, NaN for those that are not given."""
@@ -360,6 +360,14 @@ class NotedFeatures:
                 places.append(first + place)
                 values.append(float(value / largest))
         return EncodedRow(np.array(places, dtype=np.int64), np.array(values), 0, self.constant)
+
+
+def lack_most(n_numbers: int, n_given: int, n_rows: int) -> bool:
+    """Whether rows lack more than four in five of many numbers, as with counts of words.
+
+    `n_given` are the numbers in all rows together.
+    """
+    return n_numbers > FEW_NUMBERS and n_given < GIVEN * n_numbers * n_rows
 
 
 @lru_cache(maxsize=2**14)

@@ -145,8 +145,9 @@ def _as_reading(learner: Learner, plain: dict[str, Any]) -> Reading:
         return RoundExamples(plain["rounds"], problem.graph_for)
     targets = Targets(problem.actions, problem.scale, rewards=problem.feedback == "rewards")
     if "table" in plain:
-        columns, kinds = Columns(**plain["table"]), encoder.features or {}
-        table = TableExamples(columns, targets, bits=encoder.bits, kinds=kinds)
+        columns, kinds = Columns(**plain["table"]), encoder.features or encoder.kinds
+        is_sparse, bits = encoder.features is None, encoder.bits
+        table = TableExamples(columns, targets, bits=bits, kinds=kinds, sparse=is_sparse)
         if table.encoder.features != encoder.features:
             raise ValueError("the encoder must have the features of the columns")
         table.encoder = encoder

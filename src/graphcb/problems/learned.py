@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from graphcb.checks import listed
+from graphcb.contexts.codes import codes_in_words
 from graphcb.oracles import DefaultOracle
 from graphcb.oracles.blends import Blend
 from graphcb.oracles.members import LEAST, member_weights
@@ -45,7 +46,8 @@ def learned_facts(agent: Any) -> list[tuple[str, str]]:
         missing = [f"{name} ({_times(n)})" for name, n in agent.encoder.missing.items()]
         facts.append(("missing", listed(missing, at_most=SHOWN)))
     facts += [("alarm", in_words(alarm)) for alarm in alarms_of(agent)]
-    return facts
+    encoders = (agent.encoder, agent.action_encoder) if is_learner else ()
+    return facts + [("warning", text) for text in codes_in_words(encoders)]
 
 
 def _from(inside: Any, oracle: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphcb.checks import did_you_mean, listed
 from graphcb.contexts import Look, look_at
+from graphcb.contexts.noted import lack_most
 from graphcb.streams import json_lines
 from graphcb.streams.hints import comma_hints, date_hints, file_hints, label_hints, nameless_hints
 from graphcb.streams.lines import PARSERS
@@ -17,6 +18,8 @@ from graphcb.streams.sparse import MANY_FEATURES, SparseExamples
 from graphcb.streams.tables import TABLES, column_names, read_batches
 from graphcb.streams.tabular import Columns, TableExamples
 from graphcb.streams.targets import Targets, in_order
+
+SPARSE = ["rows lack most of many numbers: one that is not there is 0, as in counts of words"]
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,9 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
         raise ValueError(f"`--categorical` must name features, got {unused[0]!r}")
     targets = _targets(source, options, target)
     report = report_of(source, features, categorical)
-    report.hints[:0] = hints + label_hints(targets, options.label)
+    # A column that is asked to hold categories is declared, and so are the others then.
+    sparse = not categorical and _lack_most(report)
+    report.hints[:0] = hints + label_hints(targets, options.label) + SPARSE * sparse
     kinds = {name: column.declared for name, column in report.columns.items()}
     columns = Columns(
         tuple(name for name in features if kinds[name].startswith("number")),
@@ -134,7 +139,16 @@ def _look_at_table(source: Source, options: ReadOptions) -> TableExamples:
         () if options.label is not None else target,
         options.edges,
     )
-    return TableExamples(columns, targets, bits=options.bits, kinds=kinds, report=report)
+    return TableExamples(
+        columns, targets, bits=options.bits, kinds=kinds, report=report, sparse=sparse
+    )
+
+
+def _lack_most(report: Report) -> bool:
+    """Whether rows lack most of many numbers, by the rule for contexts that are dicts."""
+    numbers = [column for column in report.columns.values() if column.kind == "number"]
+    n_given = sum(report.n_rows - column.missing for column in numbers)
+    return lack_most(len(numbers), n_given, report.n_rows)
 
 
 def names_in(source: Source) -> tuple[tuple[str, ...], tuple[str, ...] | None]:

@@ -6,7 +6,7 @@ csv, which knows the line on which each row starts. Parquet files are read by py
 """
 
 import csv
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -27,12 +27,14 @@ class ColumnBatch(NamedTuple):
     """Some rows of a table.
 
     `columns` are those asked for, `lines` the place of each row in the file, and `broken` the
-    lines that hold no row, each with what is wrong with it.
+    lines that hold no row, each with what is wrong with it. `keys` are the names in each row, in
+    its own order, where a row has one: in JSON that is not shuffled.
     """
 
     columns: tuple[Cells, ...]
     lines: Sequence[int]
     broken: dict[int, str]
+    keys: Sequence[Iterable[str]] | None = None
 
 
 def column_names(source: Source) -> tuple[str, ...]:
@@ -76,9 +78,10 @@ def read_batches(
     if source.format == "parquet":
         batches = _read_parquet(source, columns, n_rows, lists)
     elif source.format == "jsonl":
+        pieces = json_lines.read_rows(source, n_rows, first_look=first_look)
         batches = (
-            ColumnBatch(tuple(json_lines.as_cells(rows, name) for name in columns), lines, broken)
-            for rows, lines, broken in json_lines.read_rows(source, n_rows, first_look=first_look)
+            ColumnBatch(tuple(json_lines.as_cells(rows, c) for c in columns), lines, broken, rows)
+            for rows, lines, broken in pieces
         )
     else:
         batches = _read_csv(source, columns, n_rows, numbers, first_look)

@@ -1,6 +1,6 @@
 """Columns of a table as examples: contexts by an encoder, labels turned to losses."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from graphcb.checks import LARGEST, listed
 from graphcb.contexts import Encoder
-from graphcb.contexts.times import time_parts
+from graphcb.contexts.times import numbers_of, time_parts
 from graphcb.contexts.values import is_missing
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats
@@ -55,6 +55,8 @@ class TableExamples:
 
     `kinds` says more of the features, as an `Encoder` takes it. A missing value is no reason to
     leave out a row; a word in a column of numbers counts as missing. `report` counts both.
+    Rows that lack most of many numbers are `sparse`: each is a dict without what it lacks, for an
+    encoder to which nothing is declared.
     """
 
     def __init__(
@@ -65,20 +67,23 @@ class TableExamples:
         bits: int,
         kinds: Mapping[str, str] | None = None,
         report: Report | None = None,
+        sparse: bool = False,
     ) -> None:
         if columns.label is None and len(columns.losses) != len(targets.actions):
             raise ValueError(f"there must be {len(targets.actions)} columns of losses")
         self.columns = columns
         self.targets = targets
-        usual = columns.kinds()
-        self.encoder = Encoder({name: (kinds or usual)[name] for name in usual}, bits=bits)
+        kinds = {name: (kinds or {}).get(name, kind) for name, kind in columns.kinds().items()}
+        self.encoder = Encoder(None if sparse else kinds, bits=bits)
         self.times = [n for n, kind in self.encoder.kinds.items() if kind.startswith("time")]
-        self.report = report or Report.of(self.encoder.kinds)
+        self.report = report or Report.of(kinds)
 
     @property
     def n_features(self) -> int:
         """How many features a context has."""
-        return self.encoder.n_features or 0
+        n_words = len(self.columns.words) * (1 + len(numbers_of("")))  # each may turn out a time
+        most = 2**self.encoder.bits + 1 + len(self.columns.numbers) + n_words
+        return self.encoder.n_features or most
 
     def read(self, source: Source, bad_rows: BadRows) -> Iterator[Examples]:
         """The examples of the source, some rows at a time."""
@@ -97,13 +102,8 @@ class TableExamples:
             numbers, words = self._features(cells, batch.lines, wrong)
             bad_rows.report_all(batch.broken | {batch.lines[i]: wrong[i] for i in wrong})
             kept = [row for row in range(len(batch.lines)) if row not in wrong]
-            found = []
-            for row in kept:
-                values = (*numbers[row].tolist(), *(column[row] for column in words))
-                context = dict(zip(names, values, strict=True))
-                for name, value in context.items():
-                    self.report.columns[name].missing += is_missing(value)
-                found.append(self.encoder.encode(context))
+            rows = self._rows(numbers, words, batch.keys, kept)
+            found = [self.encoder.encode(row) for row in rows]
             self.report.n_rows += len(kept)
             yield found, [batch.lines[row] for row in kept]
 
@@ -131,13 +131,48 @@ class TableExamples:
         graphs = self._graphs(cells, wrong)
         numbers, words = self._features(cells, lines, wrong)
         bad_rows.report_all(batch.broken | {lines[row]: text for row, text in wrong.items()})
+        kept = [row for row in range(len(lines)) if row not in wrong]
+        if self.encoder.features is None:
+            contexts = self._sparse(self._rows(numbers, words, batch.keys, kept))
+        else:
+            if wrong:
+                numbers, words = numbers[kept], [[texts[i] for i in kept] for texts in words]
+            contexts = self._contexts(numbers, words)
+        self.report.n_rows += len(kept)
         if wrong:
-            kept = [row for row in range(len(lines)) if row not in wrong]
-            numbers, losses, lines = numbers[kept], losses[kept], [lines[i] for i in kept]
-            words = [[texts[i] for i in kept] for texts in words]
+            losses, lines = losses[kept], [lines[i] for i in kept]
             graphs = graphs if graphs is None else [graphs[i] for i in kept]
         seen = None if graphs is None else [graph for graph in graphs if graph is not None]
-        return Examples(self._contexts(numbers, words), losses, lines, seen)
+        return Examples(contexts, losses, lines, seen)
+
+    def _rows(
+        self,
+        numbers: Floats,
+        words: list[list[Any]],
+        keys: Sequence[Iterable[str]] | None,
+        kept: Iterable[int],
+    ) -> Iterator[dict[str, Any]]:
+        """Rows as dicts; sparse ones without what they lack, where a number is 0, not missing."""
+        names = (*self.columns.numbers, *self.columns.words)
+        sparse = self.encoder.features is None
+        for i in kept:
+            values = (*numbers[i].tolist(), *(column[i] for column in words))
+            row = dict(zip(names, values, strict=True))
+            for name in self.columns.words if sparse else names:
+                self.report.columns[name].missing += is_missing(row[name])
+            if sparse:
+                order = names if keys is None else (name for name in keys[i] if name in row)
+                row = {name: row[name] for name in order if not is_missing(row[name])}
+            yield row
+
+    def _sparse(self, rows: Iterable[dict[str, Any]]) -> list[Any]:
+        """Encode and learn rows, one after the other."""
+        contexts = []
+        for row in rows:
+            context, count = self.encoder.taken(row)
+            contexts.append(context)
+            count()
+        return contexts
 
     def _features(
         self, cells: Mapping[str, Cells], lines: Sequence[int], wrong: dict[int, str]
@@ -167,7 +202,6 @@ class TableExamples:
     def _contexts(self, numbers: Floats, words: list[list[Any]]) -> Any:
         before = self.encoder.missing
         contexts = self.encoder.encode_columns(numbers, words)
-        self.report.n_rows += len(numbers)
         for name, count in self.encoder.missing.items():
             self.report.columns[name].missing += count - before.get(name, 0)
         return contexts
