@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from graphcb.experiments.sweep import sweep
@@ -14,6 +16,14 @@ def test_results_come_one_by_one():
     runs = sweep(made.append, [1, 2])
     assert next(runs) == (0, None)
     assert made == [1]
+
+
+@pytest.mark.filterwarnings("error")
+def test_runs_that_are_not_waited_for_are_dropped_in_silence():
+    """joblib has advice for whoever stops early, which is printed beside "interrupted"."""
+    runs = sweep(time.sleep, [0.0, *[0.2] * 20], n_jobs=2)
+    next(runs)
+    runs.close()
 
 
 def test_bad_arguments():

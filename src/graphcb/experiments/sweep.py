@@ -1,6 +1,7 @@
 """Many runs in parallel, returned as they finish: on one machine, or on a Ray cluster."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
@@ -46,7 +47,14 @@ def _on_joblib(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -
 
     with parallel_config("loky", inner_max_num_threads=1):
         workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        yield from workers(delayed(_play_one)(play, i, s) for i, s in enumerate(settings))
+        played = workers(delayed(_play_one)(play, i, s) for i, s in enumerate(settings))
+        try:
+            for one in played:  # noqa: UP028 - `yield from` would close them unfiltered
+                yield one
+        finally:
+            with warnings.catch_warnings():  # joblib has advice for whoever interrupts it
+                warnings.filterwarnings("ignore", ".*still being processed by the workers")
+                played.close()
 
 
 def _on_ray(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -> Iterator[Any]:
