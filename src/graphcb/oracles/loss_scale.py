@@ -130,11 +130,12 @@ class LossScale:
         share = np.where(known, _inner_share(self.means, low, high), 0.5)
         share = (self.counts * share + 0.5) / (self.counts + 1.0)
         before, after = old * (1.0 - old), share * (1.0 - share)
-        slopes, keeps, looks = ratio * before / after, np.minimum(1.0, after / before), 0.0 * after
-        noises = slopes * slopes * keeps
-        if ratio > 1.0:
-            slopes, keeps, looks = 0.0 * slopes, 0.0 * keeps, self.counts * after
-            noises = noises + np.inf
+        if ratio > 1.0:  # by any factor: a loss may be 1e-170
+            slopes, keeps, looks = np.zeros(share.size), np.zeros(share.size), self.counts * after
+            noises = np.full(share.size, np.inf)
+        else:
+            slopes, keeps = ratio * before / after, np.minimum(1.0, after / before)
+            looks, noises = 0.0 * after, slopes * slopes * keeps
         self.low, self.high = low, high
         return Carry(slopes, _logits(share) - slopes * _logits(old), keeps, looks, noises)
 
