@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 from graphcb import Encoder, InformationDirected, graphs, load, save
 from graphcb.agents import Uniform
+from graphcb.contexts import EncodedRow
 from graphcb.oracles import ActionFeatureOracle
 from graphcb.oracles.action_rows import fill_products
 from graphcb.saving import to_bytes
@@ -337,3 +338,13 @@ def test_a_copy_is_independent():
     kept, before = copy.deepcopy(oracle), to_bytes(oracle)
     kept.update(np.ones(3), np.ones((1, 2)), [1.0])
     assert to_bytes(oracle) == before
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-200])
+def test_items_with_next_to_nothing_beside_the_constant_are_finite(value):
+    """The constant of an encoded row is left out, which is all of its norm."""
+    oracle = ActionFeatureOracle()
+    items = [EncodedRow(np.array([place]), np.array([value]), 0, 100) for place in (5, 6)]
+    for loss in (0.0, 1.0, 0.0):
+        oracle.update([1.0], items, [loss, 1.0 - loss])
+        assert np.isfinite(np.concatenate(oracle.forecast([1.0], items)[:4])).all()

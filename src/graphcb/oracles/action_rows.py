@@ -292,9 +292,11 @@ def _without_constants(
     )
     for r in range(n):
         last, at = starts[r + 1] - 1, ends[r]
+        # Next to the constant, all else may be too small to be seen in a norm.
+        norm = math.sqrt(max(1.0 - values[last] * values[last], 1e-300))
         for k in range(starts[r], last):
             places[at] = indices[k]
-            scaled[at] = values[k] / math.sqrt(1.0 - values[last] * values[last])
+            scaled[at] = values[k] / norm
             at += 1
         ends[r + 1] = at
     return ends, places, scaled
