@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphcb.estimates.bounds import RATES, smoothed
+from graphcb.estimates.smoothing import RATES, smoothed
 
 
 def log(rng, n, p=0.05, mean=0.3):

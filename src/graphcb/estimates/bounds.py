@@ -1,11 +1,11 @@
-"""Intervals without an approximation, from sums and from terms: for looking once, or any time."""
+"""Intervals from sums without an approximation: for looking once, and for looking at any time."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from graphcb.estimates.estimate import Conditions, Estimate, Range
+from graphcb.estimates.estimate import Conditions, Range
 from graphcb.estimates.intervals import Interval
 from graphcb.estimates.moments import N_SIZES, BySize
 from graphcb.estimates.terms import Floats
@@ -77,33 +77,3 @@ def scaled(ends: Sequence[float], value_range: Range) -> Interval:
     low, high = value_range
     lower, upper = low + (high - low) * ends[0], high - (high - low) * ends[1]
     return Interval(min(lower, high), max(upper, low))
-
-
-RATES: Floats = np.power(0.5, np.arange(12))
-
-
-def smoothed(weights: Floats, terms: Floats, value_range: Range, confidence: float) -> Estimate:
-    """Logarithmic smoothing: bounds for a mean of weights without an upper bound.
-
-    For terms z >= 0 and any l > 0, exp(log(1 + l z) - l E z) has expectation at most 1, so that at
-    any time, with probability 1 - alpha (Ville; Sakhi, Aouali, Alquier and Chopin 2024)
-
-        E z >= (sum of log(1 + l z) + log alpha) / (l n).
-
-    Large weights count by their logarithm alone. Several l share alpha. The terms are those of
-    values and of what they lack to the upper end of the range, so that there are two bounds; the
-    estimate is the middle of the smoothed means at the rates that give the best ones. Weights and
-    terms (n,) as in `Moments.add`.
-    """
-    low, high = value_range
-    below = np.maximum((terms - low * weights) / (high - low), 0.0)
-    log_alpha = math.log(0.5 * (1.0 - confidence) / RATES.size)
-    middles, ends = [], []
-    for z in (below, np.maximum(weights - below, 0.0)):
-        sums = np.array([np.log1p(rate * z).sum() for rate in RATES])
-        bounds = (sums + log_alpha) / (RATES * z.size)
-        best = bounds.argmax()
-        middles.append(float(sums[best] / (RATES[best] * z.size)))
-        ends.append(max(0.0, float(bounds[best])))
-    value = low + (high - low) * 0.5 * (middles[0] + 1.0 - middles[1])
-    return Estimate(value, math.nan, None, scaled(ends, value_range))

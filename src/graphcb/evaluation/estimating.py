@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.estimates.bounds import smoothed
 from graphcb.estimates.comparing import Apart, difference
 from graphcb.estimates.estimate import Conditions, Estimate, TargetEstimates
 from graphcb.estimates.estimators import estimates, mean_of
 from graphcb.estimates.intervals import Interval, confidence_sequence
 from graphcb.estimates.means import AnytimeEnds, differences
 from graphcb.estimates.moments import Moments
+from graphcb.estimates.smoothing import smoothed
 from graphcb.estimates.terms import Floats, Terms
 from graphcb.evaluation.rounds import RoundTerms
 from graphcb.evaluation.settling import Turnout
