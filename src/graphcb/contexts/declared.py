@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphcb.contexts.encoded import EncodedRow
-from graphcb.contexts.scaling import Floats, NumberScales, all_floats, first_beyond
+from graphcb.contexts.scaling import Floats, NumberScales, all_floats, as_table, first_beyond
 from graphcb.contexts.times import (
     NOTHING,
     Parts,
@@ -88,6 +88,17 @@ class DeclaredFeatures:
         if read.words is None:
             return EncodedRow(self.indices, scaled, scaled.size, self.constant)
         return self._row(scaled, *self._others(read.numbers.tolist(), read.words))
+
+    def encode_usual(self, contexts: Sequence[Any]) -> list[EncodedRow] | None:
+        """`read` and `encode` for contexts with all numbers and nothing else; None for any others.
+
+        This is a shortcut for the usual case.
+        """
+        numbers = None if self.words else as_table(contexts, self.numbers)
+        if numbers is None:
+            return None
+        scaled = self.scales.scale_each(numbers)
+        return [EncodedRow(self.indices, row, row.size, self.constant) for row in scaled]
 
     def count(self, read: DeclaredRow) -> None:
         """Count a row that `encode` has taken."""

@@ -10,6 +10,7 @@ import numpy as np
 from graphcb.checks import as_count
 from graphcb.contexts.declared import DeclaredFeatures
 from graphcb.contexts.encoded import EncodedRow
+from graphcb.contexts.foreseen import Foreseen
 from graphcb.contexts.noted import NotedFeatures
 from graphcb.contexts.scaling import Floats, NumberScales
 from graphcb.contexts.values import KINDS, passes
@@ -67,6 +68,7 @@ class Encoder:
             self.known = NotedFeatures(bits)
         else:
             self.known = DeclaredFeatures(self.features, bits)
+        self._foreseen = Foreseen()
 
     __repr__ = describe
 
@@ -92,11 +94,23 @@ class Encoder:
 
     def encode(self, context: Any) -> Any:
         """The row of a context, an `EncodedRow`; the encoder does not change."""
-        return context if passes(context) else self.known.encode(self.known.read(context))
+        if passes(context):
+            return context
+        row = self._foreseen.find(context)
+        return self.known.encode(self.known.read(context)) if row is None else row
+
+    def foresee(self, contexts: Sequence[Any]) -> list[Any]:
+        """The rows of contexts that are about to be encoded, which must not change meanwhile.
+
+        Together they cost less. They are the same, and are forgotten with the next context counted.
+        """
+        rows = self.encode_each(contexts)
+        self._foreseen.keep(contexts, rows)
+        return rows
 
     def encode_each(self, contexts: Sequence[Any]) -> list[Any]:
         """`encode` for several contexts, which takes less time if all have the same features."""
-        usual = isinstance(self.known, NotedFeatures) and self.known.encode_usual(contexts)
+        usual = self.known.encode_usual(contexts) if contexts else None
         return usual or [self.encode(context) for context in contexts]
 
     def learn(self, context: Any) -> None:
@@ -108,14 +122,14 @@ class Encoder:
         if passes(context):
             return context, _nothing
         read = self.known.read(context)
-        return self.known.encode(read), partial(self.known.count, read)
+        return self.known.encode(read), partial(self._count, read)
 
     def after(self, context: Any) -> "Encoder":
         """The encoder that has counted one more context, which `encode` took; this one stays."""
         if passes(context):
             return self
         following = copy.copy(self)
-        following.known = _apart(self.known)
+        following.known, following._foreseen = _apart(self.known), Foreseen()
         following.known.count(following.known.read(context))
         return following
 
@@ -136,7 +150,12 @@ class Encoder:
         """
         if not isinstance(self.known, DeclaredFeatures):
             raise ValueError("`encode_columns` must have declared features: Encoder({...})")
+        self._foreseen.forget()
         return self.known.encode_columns(numbers, words)
+
+    def _count(self, read: Any) -> None:
+        self._foreseen.forget()
+        self.known.count(read)
 
 
 def _nothing() -> None:

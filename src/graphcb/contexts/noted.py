@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphcb.checks import LARGEST
 from graphcb.contexts.encoded import EncodedRow
-from graphcb.contexts.scaling import Floats, NumberScales, all_floats, first_beyond
+from graphcb.contexts.scaling import Floats, NumberScales, all_floats, as_table, first_beyond
 from graphcb.contexts.times import is_other_date, with_times
 from graphcb.contexts.values import (
     MISSING,
@@ -196,6 +196,10 @@ class NotedFeatures:
         size = len(self.numbers)
         if not rows or size != self.scales.n_numbers or size > FEW_NUMBERS or self.vectors:
             return None
+        table = as_table(rows, [*self.numbers])
+        if table is not None:
+            at = every_place(self.constant + 1, size)
+            return [EncodedRow(at, x, size, self.constant) for x in self.scales.scale_each(table)]
         numbers: list[float] = []
         places: list[int] = []
         names = list(rows[0]) if type(rows[0]) is dict else []

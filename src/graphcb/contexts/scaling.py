@@ -16,6 +16,8 @@ probability 512 / n, by a hash of n: nothing is random.
 """
 
 import math
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -157,6 +159,25 @@ def all_floats(context: dict[Any, Any]) -> Floats | None:
     except OverflowError:
         return None
     return numbers if are_within(numbers) else None
+
+
+def as_table(contexts: Sequence[Any], names: list[str]) -> Floats | None:
+    """The numbers of dicts that have just these features, in this order; None for any others.
+
+    All of them must be plain numbers that can be learned from.
+    """
+    rows = []
+    for context in contexts:
+        if type(context) is not dict or list(context) != names:
+            return None
+        rows.append(list(context.values()))
+    if not {*map(type, chain.from_iterable(rows))} <= _PLAIN_NUMBERS:
+        return None
+    try:
+        numbers = np.array(rows, dtype=np.float64)
+    except OverflowError:
+        return None
+    return numbers if are_within(numbers.ravel()) else None
 
 
 @compiled

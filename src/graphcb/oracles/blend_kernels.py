@@ -68,41 +68,48 @@ Record = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, float]
 
 @compiled
 def forecast(
-    row: Row, layout: Layout, members: Members, record: Record, columns: Columns
+    rows: Row, n_rows: int, layout: Layout, members: Members, record: Record, columns: Columns
 ) -> Floats:
-    """Ask the members and mix: the mean of their answers, their variances, its own.
+    """Ask the members of each row and mix: the mean of their answers, their variances, its own.
 
-    Rows of shares, deviations, gains and counts.
+    `rows` are so many of one size, one after the other. For each of them the rows of the result are
+    shares, deviations, gains and counts.
     """
-    row, layout, members, record = borrowed((row, layout, members, record))
+    rows, layout, members, record = borrowed((rows, layout, members, record))
     log_weights, squares, surprises, counts, ages, between, levels, unseen = record
-    present, n_paired = _present(members), paired_numbers(row, layout)
+    indices, values, n_numbers, room = rows
+    present, n_paired = _present(members), paired_numbers(rows, layout)
     weights = weigh(log_weights, heard(present, n_paired > 0), LEAST_WEIGHT)
     seen, noise = _seen_and_noise(weights, squares, counts)
     different, places = _tell_apart(columns, seen)
     asked = weights[PAIRED].max() > 0.0, weights[WAVED].max() > 0.0
-    placed = place(row, layout, n_paired if asked[0] else 0, asked[1])
     left = faded(log_weights, present, ages, different)
-    looks = _room(members, different.size, False)
-    units = units_of(levels, between, counts, different)
-    found = _ask(placed, members, weights, unseen, different, left, looks, units, False)
-    prior = _prior(placed, members, weights, unseen)
-    pooled, answers = pooled_squares(noise, seen), np.empty((4, different.size))
-    for c in range(different.size):
-        b = different[c]
-        share, leverage = mixed(weights, found, c), mixed(weights, looks[1], c)
-        for kind in range(KINDS):
-            for r in range(len(KEEPS)):
-                if weights[kind, r] > 0.0:
-                    found[kind, r, c] = (found[kind, r, c] - share) ** 2
-        dispersion = (noise[b] + pooled) / (PRIOR_COUNT + seen[b] + POOLED)
-        known = sharpened(leverage, prior, noise[b] / (PRIOR_COUNT + seen[b]))
-        unlearned = deviation_of(share, known, 1.0)
-        width = doubting_the_pool(deviation_of(share, leverage, dispersion), unlearned, seen[b])
-        width = surprised(width, surprises[b], share, dispersion)
-        answers[0, c], answers[2, c], answers[3, c] = share, gain_of(share, leverage), seen[b]
-        answers[1, c] = math.sqrt(width * width + mixed(weights, found, c))
-    return answers if different.size == columns.size else answers[:, places]
+    looks, size = _room(members, different.size, False), indices.size // n_rows
+    units, pooled = units_of(levels, between, counts, different), pooled_squares(noise, seen)
+    found, answers = np.empty((n_rows, 4, columns.size)), np.empty((4, different.size))
+    for n in range(n_rows):
+        part = slice(n * size, (n + 1) * size)
+        row = indices[part], values[part], n_numbers, room
+        placed = place(row, layout, n_paired if asked[0] else 0, asked[1])
+        shares = _ask(placed, members, weights, unseen, different, left, looks, units, False)
+        prior = _prior(placed, members, weights, unseen)
+        for c in range(different.size):
+            b = different[c]
+            share, leverage = mixed(weights, shares, c), mixed(weights, looks[1], c)
+            for kind in range(KINDS):
+                for r in range(len(KEEPS)):
+                    if weights[kind, r] > 0.0:
+                        shares[kind, r, c] = (shares[kind, r, c] - share) ** 2
+            dispersion = (noise[b] + pooled) / (PRIOR_COUNT + seen[b] + POOLED)
+            known = sharpened(leverage, prior, noise[b] / (PRIOR_COUNT + seen[b]))
+            unlearned = deviation_of(share, known, 1.0)
+            width = doubting_the_pool(deviation_of(share, leverage, dispersion), unlearned, seen[b])
+            width = surprised(width, surprises[b], share, dispersion)
+            answers[0, c], answers[2, c], answers[3, c] = share, gain_of(share, leverage), seen[b]
+            answers[1, c] = math.sqrt(width * width + mixed(weights, shares, c))
+        for c in range(columns.size):
+            found[n, :, c] = answers[:, places[c]]
+    return found
 
 
 @inner

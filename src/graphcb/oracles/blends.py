@@ -5,7 +5,8 @@ They work on shares of the loss range. `forecast` and `learn` trust their input:
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -103,7 +104,21 @@ class Blend:
 
     def forecast(self, row: BlendRow, columns: Columns) -> Floats:
         """The members' answers together: rows of shares, deviations, gains and counts."""
-        return forecast(*self._arguments(row), columns)
+        of_row, *model = self._arguments(row)
+        found: Floats = forecast(of_row, 1, *model, columns)[0]
+        return found
+
+    def forecast_each(self, rows: Sequence[BlendRow], columns: Columns) -> list[Floats]:
+        """`forecast` of each row; those that are like the one before are worked out together."""
+        found: list[Floats] = []
+        for _, alike in groupby(rows, _form):
+            together = list(alike)
+            indices = np.concatenate([row.indices for row in together])
+            values = np.concatenate([row.values for row in together])
+            whole = together[0]._replace(indices=indices, values=values)
+            of_rows, *model = self._arguments(whole)
+            found += [*forecast(of_rows, len(together), *model, columns)]
+        return found
 
     def learn(self, row: BlendRow, columns: Columns, shares: Floats, watch: Watch) -> bool:
         """Weigh the members by what they predicted, let them learn, and count the context.
@@ -247,6 +262,11 @@ class Blend:
                 member.grow(n_actions, size)
                 member.reorder(np.append(order, np.arange(old + more, size)))
             self.first_product, self.n_numbers = linear, numbers
+
+
+def _form(row: BlendRow) -> tuple[int, int, float]:
+    """What rows have in common that are worked out together."""
+    return row.values.size, row.n_numbers, row.room
 
 
 def _arrays(members: list[BayesianLogistic]) -> Models:

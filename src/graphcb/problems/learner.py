@@ -148,6 +148,13 @@ class Learner:
         called = None if self.problem.has_fixed_actions else names
         return Entered(self.agent, self.encoder.encode(context), graph, inner, called, given)
 
+    def foresee(self, contexts: Sequence[Any]) -> None:
+        """Prepare decisions in these contexts, which follow and must not change; it saves time."""
+        rows = self.encoder.foresee(contexts)
+        foresee = getattr(getattr(explorer_of(self.agent), "oracle", None), "foresee", None)
+        if foresee is not None:
+            foresee(rows)
+
     @property
     def informed(self) -> bool:
         """Whether the graph of a round is known when it is decided; see `UninformedAgent`."""

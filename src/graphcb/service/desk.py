@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from graphcb.decisions import Decider, LogError, Policy, Trainer
 from graphcb.decisions.askers import number_of
+from graphcb.decisions.decided import NewRound
 from graphcb.decisions.together import Together
 from graphcb.decisions.writer import Took
 from graphcb.estimates.stillness import Alarm
@@ -28,11 +29,12 @@ WARM_UP = 32  # transactions that the thread does first, as machine code may hav
 
 
 class Waiting(NamedTuple):
-    """A job, the future of its answer, the decision it will read, its claims, and who asks."""
+    """A job, the future of its answer, what it will read and decide, its claims, and who asks."""
 
     job: Callable[[Together], Any]
     answer: "asyncio.Future[Any]"
     reads: str
+    decides: NewRound | None
     is_long: bool
     claims: str
     client: str
@@ -192,11 +194,13 @@ class Desk:
         job: Callable[[Together], Result],
         *,
         reads: str = "",
+        decides: NewRound | None = None,
         is_long: bool = False,
         claims: str = "",
         client: str = "",
     ) -> "asyncio.Future[Result]":
-        """The answer to a job. A decision that it `reads` is read together with those of others.
+        """The answer to a job. A decision that it `reads` is read together with those of others,
+        and a round that it `decides` is prepared with theirs.
 
         What it `claims` no job of another process has at the same time. The log notes a hash of
         `client` as the one who asked for its decisions.
@@ -208,7 +212,7 @@ class Desk:
         answer: asyncio.Future[Result] = self._loop.create_future()
         self._n_waiting += 1
         self._peak = max(self._peak, self._n_waiting)
-        self._jobs.append(Waiting(job, answer, reads, is_long, claims, client))
+        self._jobs.append(Waiting(job, answer, reads, decides, is_long, claims, client))
         self._schedule()
         return answer
 
@@ -300,6 +304,9 @@ class Desk:
             reads = [waiting.reads for waiting in batch if waiting.reads]
             if len(reads) > 1:
                 together.look_up(reads)
+            rounds = [waiting.decides for waiting in batch if waiting.decides is not None]
+            if len(rounds) > 1:
+                together.foresee(rounds)
             began = time.monotonic()
             for waiting in batch:
                 if waiting.client not in self.askers:

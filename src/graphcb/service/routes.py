@@ -32,8 +32,9 @@ async def _decide(call: Call) -> answers.DecisionAnswer | answers.DecisionsAnswe
         note_rounds(call, [one])
         is_long = one.graph is not None and one.graph.n_actions > LONG_GRAPH
         made = await desk.ask(
-            lambda together: together.make(*one), is_long=is_long, client=call.client
-        )
+            lambda together: together.make(*one),
+            decides=one, is_long=is_long, client=call.client,
+        )  # fmt: skip
         return answers.of_decision(made, of_all=one.actions is None)
     rounds = requests.as_batch(call.body, desk.problem, call.service.limits)
     note_rounds(call, rounds)
