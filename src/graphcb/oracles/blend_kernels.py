@@ -29,7 +29,12 @@ from graphcb.oracles.blend_weights import (
     reweigh,
     weigh,
 )
-from graphcb.oracles.diagonal_posterior import diagonal_fade, diagonal_scores, diagonal_step
+from graphcb.oracles.diagonal_posterior import (
+    diagonal_fade,
+    diagonal_glance,
+    diagonal_scores,
+    diagonal_step,
+)
 from graphcb.oracles.full_posterior import full_fade, full_glance, full_look, full_step
 from graphcb.oracles.posterior import (
     PRIOR_COUNT,
@@ -53,11 +58,12 @@ from graphcb.oracles.residuals import (
     surprised,
     units_of,
 )
-from graphcb.oracles.rows import Columns, Floats
+from graphcb.oracles.rows import Columns, Floats, SparseRow
 from graphcb.oracles.watched_losses import Watch, bet_on_losses
 
 Models = tuple[Model, ...]
 Members = tuple[Models, Models, Models]  # straight, paired, waved
+Rows = tuple[SparseRow, SparseRow, SparseRow]  # of each kind: the same places, values (row, place)
 Looks = tuple[Floats, Floats, Floats]  # scores, leverages and covariance @ x, (kind, rate, column)
 # How good predictions were: the members' log weights; squared residuals, surprises, counts and ages
 # of actions, and how far their losses are from those of coins; squared residuals by level; and the
@@ -68,34 +74,33 @@ Record = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, float]
 
 @compiled
 def forecast(
-    rows: Row, n_rows: int, layout: Layout, members: Members, record: Record, columns: Columns
+    row: Row, n_rows: int, layout: Layout, members: Members, record: Record, columns: Columns
 ) -> Floats:
-    """Ask the members of each row and mix: the mean of their answers, their variances, its own.
+    """Ask the members and mix: the mean of their answers, their variances, its own.
 
-    `rows` are so many of one size, one after the other. For each of them the rows of the result are
-    shares, deviations, gains and counts.
+    `row` stands for so many with the same indices: its values are theirs, one after the other. For
+    each, the rows of the result are shares, deviations, gains and counts.
     """
-    rows, layout, members, record = borrowed((rows, layout, members, record))
+    row, layout, members, record = borrowed((row, layout, members, record))
     log_weights, squares, surprises, counts, ages, between, levels, unseen = record
-    indices, values, n_numbers, room = rows
-    present, n_paired = _present(members), paired_numbers(rows, layout)
+    present, n_paired = _present(members), paired_numbers(row, layout)
     weights = weigh(log_weights, heard(present, n_paired > 0), LEAST_WEIGHT)
     seen, noise = _seen_and_noise(weights, squares, counts)
     different, places = _tell_apart(columns, seen)
     asked = weights[PAIRED].max() > 0.0, weights[WAVED].max() > 0.0
+    rows, novelties = _place_each(row, n_rows, layout, n_paired if asked[0] else 0, asked[1])
     left = faded(log_weights, present, ages, different)
-    looks, size = _room(members, different.size, False), indices.size // n_rows
     units, pooled = units_of(levels, between, counts, different), pooled_squares(noise, seen)
+    scores, leverages = _glance_at_each(rows, members, weights, different, n_rows)
     found, answers = np.empty((n_rows, 4, columns.size)), np.empty((4, different.size))
     for n in range(n_rows):
-        part = slice(n * size, (n + 1) * size)
-        row = indices[part], values[part], n_numbers, room
-        placed = place(row, layout, n_paired if asked[0] else 0, asked[1])
-        shares = _ask(placed, members, weights, unseen, different, left, looks, units, False)
+        placed = _placed_at(rows, n, novelties[n])
+        looks = scores[n], leverages[n]
+        shares = _shares(placed, members, weights, unseen, different, left, looks, units, False)
         prior = _prior(placed, members, weights, unseen)
         for c in range(different.size):
             b = different[c]
-            share, leverage = mixed(weights, shares, c), mixed(weights, looks[1], c)
+            share, leverage = mixed(weights, shares, c), mixed(weights, leverages[n], c)
             for kind in range(KINDS):
                 for r in range(len(KEEPS)):
                     if weights[kind, r] > 0.0:
@@ -110,6 +115,60 @@ def forecast(
         for c in range(columns.size):
             found[n, :, c] = answers[:, places[c]]
     return found
+
+
+@inner
+def _place_each(
+    row: Row, n_rows: int, layout: Layout, n_paired: int, with_waves: bool
+) -> tuple[Rows, Floats]:
+    """Rows with the same indices as each kind of member sees them, and how much of each is new."""
+    indices, values, n_numbers, room = row
+    size = indices.size
+    placed = place((indices, values[:size], n_numbers, room), layout, n_paired, with_waves)
+    straight, paired, waved = placed.rows
+    novelties = np.full(n_rows, placed.novelty)
+    tables = (
+        np.empty((n_rows, straight[1].size)),
+        np.empty((n_rows, paired[1].size)),
+        np.empty((n_rows, waved[1].size)),
+    )
+    for n in range(n_rows):
+        if n > 0:
+            part = values[n * size : (n + 1) * size]
+            placed = place((indices, part, n_numbers, room), layout, n_paired, with_waves)
+            novelties[n] = placed.novelty
+        for kind in range(KINDS):
+            tables[kind][n] = placed.rows[kind][1]
+    return ((straight[0], tables[0]), (paired[0], tables[1]), (waved[0], tables[2])), novelties
+
+
+@inner
+def _placed_at(rows: Rows, n: int, novelty: float) -> Placed:
+    """One of the rows."""
+    straight, paired, waved = rows
+    row = (straight[0], straight[1][n]), (paired[0], paired[1][n]), (waved[0], waved[1][n])
+    return Placed(row, 0, novelty)
+
+
+@inner
+def _glance_at_each(
+    rows: Rows, members: Members, weights: Floats, columns: Columns, n_rows: int
+) -> tuple[Floats, Floats]:
+    """Scores and leverages (row, kind, rate, column) of the members that have weight."""
+    size = (n_rows, KINDS, len(KEEPS), columns.size)
+    scores, leverages = np.empty(size), np.empty(size)
+    for kind in range(KINDS):
+        places, values = rows[kind]
+        for r in range(len(KEEPS)):
+            if weights[kind, r] <= 0.0:
+                continue
+            mean, covariances, _ = members[kind][r]
+            look = scores[:, kind, r], leverages[:, kind, r]
+            if kind == PAIRED:
+                diagonal_glance(mean, covariances, places, values, columns, *look)
+            else:
+                full_glance(mean, covariances, places, values, columns, *look)
+    return scores, leverages
 
 
 @inner
@@ -151,8 +210,8 @@ def learn(
     present, n_paired = _present(members), paired_numbers(row, layout)
     placed = place(row, layout, n_paired, True)
     left = faded(log_weights, present, ages, columns)
-    looks, units = _room(members, columns.size, True), units_of(levels, between, counts, columns)
-    found = _ask(placed, members, present, unseen, columns, left, looks, units, True)
+    looks, units = _room(members, columns.size), units_of(levels, between, counts, columns)
+    found = _ask(placed, members, present, unseen, columns, left, looks, units)
     if not np.isfinite(found.sum()):
         return -1
     if placed.n_new > 0 or layout[5] < row[2] <= PRODUCTS_UP_TO:
@@ -160,7 +219,7 @@ def learn(
     if left.size > 0 and left.min() < 1.0:
         _fade(members, left, columns)
         left[:] = 1.0
-        found = _ask(placed, members, present, unseen, columns, left, looks, units, True)
+        found = _ask(placed, members, present, unseen, columns, left, looks, units)
     ages += columns.size / ages.size
     for c in range(columns.size):
         ages[columns[c]] = 0.0
@@ -191,15 +250,14 @@ def _present(members: Members) -> Floats:
 
 
 @inner
-def _room(members: Members, n_columns: int, learns: bool) -> Looks:
-    """Room for what members look at; covariance @ x is for those that learn."""
+def _room(members: Members, n_columns: int) -> Looks:
+    """Room for what members that learn look at."""
     widest = 0
-    if learns:
-        for kind in range(KINDS):
-            if kind != PAIRED:
-                widest = max(widest, members[kind][0][0].shape[0])
+    for kind in range(KINDS):
+        if kind != PAIRED:
+            widest = max(widest, members[kind][0][0].shape[0])
     alongs = np.empty((KINDS, len(KEEPS), n_columns, widest))
-    return _table(n_columns, learns), _table(n_columns, learns), alongs
+    return _table(n_columns, True), _table(n_columns, True), alongs
 
 
 @inner
@@ -219,34 +277,52 @@ def _ask(
     left: Floats,
     looks: Looks,
     units: Floats,
-    learns: bool,
 ) -> Floats:
-    """Shares (kind, rate, column) of the members that have weight, and what they looked at.
-
-    What they know of an action counts as much as is `left` of it.
-    """
-    shares = _table(columns.size, learns)
-    fades = left.size > 0
-    rows, looks, left = borrowed((placed.rows, looks, left))
+    """Shares (kind, rate, column) of the members that have weight, and all that a step needs."""
+    scores, leverages, alongs = looks
     for kind in range(KINDS):
-        places, values = rows[kind]
+        places, values = placed.rows[kind]
         for r in range(len(KEEPS)):
             if weights[kind, r] <= 0.0:
                 continue
-            mean, covariances, priors = members[kind][r]
-            scores, leverages = looks[0][kind, r], looks[1][kind, r]
+            mean, covariances, _ = members[kind][r]
+            look = scores[kind, r], leverages[kind, r]
             if kind == PAIRED:
-                scores[:], leverages[:] = diagonal_scores(
-                    mean, covariances, places, values, columns
-                )
-            elif learns:
-                look = scores, leverages, looks[2][kind, r]
-                full_look(mean, covariances, places, values, columns, look)
+                look[0][:], look[1][:] = diagonal_scores(mean, covariances, places, values, columns)
             else:
-                full_glance(mean, covariances, places, values, columns, scores, leverages)
+                full_look(mean, covariances, places, values, columns, (*look, alongs[kind, r]))
+    both = scores, leverages
+    return _shares(placed, members, weights, unseen, columns, left, both, units, True)
+
+
+@inner
+def _shares(
+    placed: Placed,
+    members: Members,
+    weights: Floats,
+    unseen: float,
+    columns: Columns,
+    left: Floats,
+    looks: tuple[Floats, Floats],
+    units: Floats,
+    learns: bool,
+) -> Floats:
+    """Shares (kind, rate, column) from scores and leverages, which are brought up to date.
+
+    What members know of an action counts as much as is `left` of it.
+    """
+    shares = _table(columns.size, learns)
+    fades = left.size > 0
+    for kind in range(KINDS):
+        places, values = placed.rows[kind]
+        for r in range(len(KEEPS)):
+            if weights[kind, r] <= 0.0:
+                continue
+            scores, leverages = looks[0][kind, r], looks[1][kind, r]
             for c in range(columns.size):
                 leverages[c] += placed.novelty * unseen
                 if fades and left[kind, r, c] < 1.0:
+                    priors = members[kind][r][2]
                     keep, prior = left[kind, r, c], prior_leverage(priors, places, values)
                     scores[c] *= keep
                     leverages[c] += (1.0 - keep) * (prior - leverages[c])

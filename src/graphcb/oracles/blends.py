@@ -109,14 +109,12 @@ class Blend:
         return found
 
     def forecast_each(self, rows: Sequence[BlendRow], columns: Columns) -> list[Floats]:
-        """`forecast` of each row; those that are like the one before are worked out together."""
+        """`forecast` of each row; those with the same features follow each other best."""
         found: list[Floats] = []
         for _, alike in groupby(rows, _form):
             together = list(alike)
-            indices = np.concatenate([row.indices for row in together])
             values = np.concatenate([row.values for row in together])
-            whole = together[0]._replace(indices=indices, values=values)
-            of_rows, *model = self._arguments(whole)
+            of_rows, *model = self._arguments(together[0]._replace(values=values))
             found += [*forecast(of_rows, len(together), *model, columns)]
         return found
 
@@ -264,9 +262,9 @@ class Blend:
             self.first_product, self.n_numbers = linear, numbers
 
 
-def _form(row: BlendRow) -> tuple[int, int, float]:
+def _form(row: BlendRow) -> tuple[bytes, int, float]:
     """What rows have in common that are worked out together."""
-    return row.values.size, row.n_numbers, row.room
+    return row.indices.tobytes(), row.n_numbers, row.room
 
 
 def _arrays(members: list[BayesianLogistic]) -> Models:

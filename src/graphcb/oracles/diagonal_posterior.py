@@ -29,6 +29,40 @@ def diagonal_scores(
 
 
 @compiled
+def diagonal_glance(
+    weights: Floats,
+    variances: Floats,
+    indices: Columns,
+    rows: Floats,
+    columns: Columns,
+    scores: Floats,
+    leverages: Floats,
+) -> None:
+    """Fill in `diagonal_scores` of several rows with the same indices.
+
+    The numbers of few actions are far apart in memory, and are gathered once for all rows.
+    """
+    n_rows, size = rows.shape
+    squares = rows * rows
+    if is_most(columns.size, weights.shape[1]):
+        both = np.empty((2, weights.shape[1]))
+        for n in range(n_rows):
+            both[:] = 0.0
+            add_rows(weights, indices, rows[n], both[0])
+            add_rows(variances, indices, squares[n], both[1])
+            for c in range(columns.size):
+                scores[n, c], leverages[n, c] = both[0, columns[c]], both[1, columns[c]]
+        return
+    means, spreads = np.empty(size), np.empty(size)
+    for c in range(columns.size):
+        for k in range(size):
+            means[k] = weights[indices[k], columns[c]]
+            spreads[k] = variances[indices[k], columns[c]]
+        for n in range(n_rows):
+            scores[n, c], leverages[n, c] = _dots(rows[n], means, squares[n], spreads)
+
+
+@compiled
 def diagonal_learn(
     weights: Floats,
     variances: Floats,
@@ -92,6 +126,16 @@ def _score(
         score += value * weights[indices[k], column]
         leverage += value * value * variances[indices[k], column]
     return score, leverage
+
+
+@summed
+def _dots(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[float, float]:
+    """a @ b and c @ d."""
+    one = other = 0.0
+    for k in range(a.size):
+        one += a[k] * b[k]
+        other += c[k] * d[k]
+    return one, other
 
 
 @compiled

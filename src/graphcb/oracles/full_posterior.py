@@ -53,23 +53,27 @@ def full_glance(
     weights: Floats,
     covariances: Floats,
     indices: Columns,
-    values: Floats,
+    rows: Floats,
     columns: Columns,
     scores: Floats,
     leverages: Floats,
 ) -> None:
-    """`full_look` for those who do not learn: without covariance @ x."""
-    x = _spread(indices, values, weights.shape[0])
-    _score(weights, indices, values, columns, scores)
+    """`full_look` at several rows with the same indices, for those who do not learn.
+
+    It is without covariance @ x.
+    """
     used = indices.max() + 1 if indices.size > 0 else 0  # there may be room for more
     is_dense = 2 * indices.size >= used
     products = np.empty(used * (used + 1) // 2 if is_dense else 0)
-    if is_dense:
-        _multiply_out(x[:used], products)
-    for c in range(columns.size):
-        covariance = covariances[columns[c]]
-        leverage = _dot(products, covariance) if is_dense else _leverage(covariance, x)
-        leverages[c] = max(leverage, 0.0) if leverage < np.inf else np.nan
+    for n in range(len(rows)):
+        x = _spread(indices, rows[n], weights.shape[0])
+        _score(weights, indices, rows[n], columns, scores[n])
+        if is_dense:
+            _multiply_out(x[:used], products)
+        for c in range(columns.size):
+            covariance = covariances[columns[c]]
+            leverage = _dot(products, covariance) if is_dense else _leverage(covariance, x)
+            leverages[n, c] = max(leverage, 0.0) if leverage < np.inf else np.nan
 
 
 @compiled
