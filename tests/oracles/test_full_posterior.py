@@ -32,9 +32,11 @@ def square(triangle, d):
 
 @numba.njit
 def glance(weights, covariances, places, values, columns):
-    scores, leverages = np.empty(columns.size), np.empty(columns.size)
-    full_glance(weights, covariances, places, values, columns, scores, leverages)
-    return scores, leverages
+    scores, leverages = np.empty((2, columns.size)), np.empty((2, columns.size))
+    rows = np.empty((2, values.size))
+    rows[0], rows[1] = 0.5 * values, values
+    full_glance(weights, covariances, places, rows, columns, scores, leverages)
+    return scores[1], leverages[1]
 
 
 @numba.njit

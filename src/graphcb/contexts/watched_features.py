@@ -12,7 +12,7 @@ random" is by a hash of the number of the decision and the feature: nothing is d
 
 import math
 import zlib
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from graphcb.hashing import mixed
 from graphcb.loaded import Array, Count, Instance, Learned
 
 WATCHED = 64  # features, the first that come
+AT_ONCE = 32  # contexts whose bets are settled together, if nobody asks before
 FIRST = 64  # values that say where the cells of a number are
 CELLS = 8  # and one for missing values
 EIGHTHS = 8
@@ -38,6 +39,9 @@ SEEN, NUMBERS, VALUES = 0, 1, 2
 COUNTS = VALUES + FIRST
 GUESSES = COUNTS + CELLS + 1
 KEPT = GUESSES + BETS * EIGHTHS
+
+# What was known before the bets that are open, and for each its values and which are words.
+Open = tuple["WatchedFeatures", tuple[Any, ...]]
 
 
 class WatchedFeatures:
@@ -65,6 +69,17 @@ class WatchedFeatures:
         self.names = () if declared is None else declared[:WATCHED]
         self.known = np.zeros((len(self.names), WIDTH))
         self.kept = np.zeros((len(self.names), KEPT))
+        self._open: Open | None = None
+
+    @cached_property
+    def known(self) -> Floats:
+        """What the bets on each feature have won."""
+        return self._settle()[0]
+
+    @cached_property
+    def kept(self) -> Floats:
+        """What is kept of each feature, in the places above."""
+        return self._settle()[1]
 
     def alarms(self) -> list[Alarm]:
         """The features whose values looked different."""
@@ -74,14 +89,27 @@ class WatchedFeatures:
         """What is known after one more context; this one stays, as copies of agents share it."""
         following = object.__new__(WatchedFeatures)
         following.declared, following.n_rounds = self.declared, self.n_rounds + 1
-        following.names, values, is_word = self._read(context)
-        n_new = len(following.names) - len(self.names)
-        following.known, following.kept = self.known.copy(), self.kept.copy()
-        if n_new:
-            following.known = np.append(self.known, np.zeros((n_new, WIDTH)), axis=0)
-            following.kept = np.append(self.kept, np.zeros((n_new, KEPT)), axis=0)
-        _bet(values, is_word, following.known, following.kept, following.n_rounds)
+        following.names, *row = self._read(context)
+        before, rows = self._open or (self, ())
+        if len(following.names) > len(before.names) or len(rows) == AT_ONCE:
+            self._settle()
+            before, rows = self, ()
+        following._open = before, (*rows, row)
         return following
+
+    def _settle(self) -> tuple[Floats, Floats]:
+        """Settle the bets that are open, which costs less for many together."""
+        if self._open is None:
+            return self.known, self.kept
+        before, rows = self._open
+        n_new = len(self.names) - len(before.names)
+        known = np.append(before.known, np.zeros((n_new, WIDTH)), axis=0)
+        kept = np.append(before.kept, np.zeros((n_new, KEPT)), axis=0)
+        values, are_words = map(np.concatenate, zip(*rows, strict=True))
+        _bet(values, are_words, known, kept, self.n_rounds - len(rows) + 1, len(rows))
+        self.known, self.kept = known, kept
+        self._open = None  # last, as another thread may ask at the same time
+        return known, kept
 
     def check_loaded(self) -> None:
         """Refuse what could not have been seen."""
@@ -140,8 +168,21 @@ def _cell_of(text: str) -> int:
 
 
 @compiled
-def _bet(values: Floats, is_word: Floats, known: Floats, kept: Floats, decision: int) -> None:
-    """Settle the bets on the ranks of these values, and count them."""
+def _bet(
+    values: Floats, are_words: Floats, known: Floats, kept: Floats, decision: int, n: int
+) -> None:
+    """Settle the bets on the ranks of the values of `n` contexts, and count them."""
+    size = len(kept)
+    for k in range(n):
+        part = slice(k * size, (k + 1) * size)
+        _bet_once(values[part], are_words[part], known, kept, decision + k)
+
+
+@inner
+def _bet_once(
+    values: Floats, is_word: Floats, known: Floats, kept: Floats, decision: int
+) -> None:
+    """Those of one context."""
     gains = np.zeros(BETS)
     for j in range(values.size):
         of = kept[j]

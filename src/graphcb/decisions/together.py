@@ -247,7 +247,7 @@ class Together:
 
     def make_rounds(self, rounds: Iterable[NewRound]) -> list[Decided]:
         """`decide_rounds`, for those who put the answers into another form."""
-        whole = [one._replace(context=self._encoded(one.context)) for one in rounds]
+        whole = [NewRound(self._encoded(context), *rest) for context, *rest in rounds]
         self.foresee(whole)
         with self.all_or_none():
             return [self.make(*one) for one in whole]
