@@ -164,8 +164,7 @@ class SQLiteStorage:
             begin, file = self._note
             if begin:
                 body = begin + position.to_bytes(8, "little")
-                file.seek(0)
-                file.write(body + zlib.crc32(body).to_bytes(4, "little"))
+                os.pwrite(file.fileno(), body + zlib.crc32(body).to_bytes(4, "little"), 0)
 
     def scrub(self) -> str:
         """Move the write-ahead log into the file and empty it; deleted rows are zeros there."""

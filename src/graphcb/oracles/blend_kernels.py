@@ -28,6 +28,7 @@ from graphcb.oracles.blend_weights import (
     mixed,
     reweigh,
     weigh,
+    with_weight,
 )
 from graphcb.oracles.diagonal_posterior import (
     diagonal_fade,
@@ -85,6 +86,7 @@ def forecast(
     log_weights, squares, surprises, counts, ages, between, levels, unseen = record
     present, n_paired = _present(members), paired_numbers(row, layout)
     weights = weigh(log_weights, heard(present, n_paired > 0), LEAST_WEIGHT)
+    heavy = with_weight(weights)
     seen, noise = _seen_and_noise(weights, squares, counts)
     different, places = _tell_apart(columns, seen)
     asked = weights[PAIRED].max() > 0.0, weights[WAVED].max() > 0.0
@@ -100,18 +102,17 @@ def forecast(
         prior = _prior(placed, members, weights, unseen)
         for c in range(different.size):
             b = different[c]
-            share, leverage = mixed(weights, shares, c), mixed(weights, leverages[n], c)
-            for kind in range(KINDS):
-                for r in range(len(KEEPS)):
-                    if weights[kind, r] > 0.0:
-                        shares[kind, r, c] = (shares[kind, r, c] - share) ** 2
+            share, leverage = mixed(weights, heavy, shares, c), mixed(weights, heavy, looks[1], c)
+            for m in heavy:
+                kind, r = m // len(KEEPS), m % len(KEEPS)
+                shares[kind, r, c] = (shares[kind, r, c] - share) ** 2
             dispersion = (noise[b] + pooled) / (PRIOR_COUNT + seen[b] + POOLED)
             known = sharpened(leverage, prior, noise[b] / (PRIOR_COUNT + seen[b]))
             unlearned = deviation_of(share, known, 1.0)
             width = doubting_the_pool(deviation_of(share, leverage, dispersion), unlearned, seen[b])
             width = surprised(width, surprises[b], share, dispersion)
             answers[0, c], answers[2, c], answers[3, c] = share, gain_of(share, leverage), seen[b]
-            answers[1, c] = math.sqrt(width * width + mixed(weights, shares, c))
+            answers[1, c] = math.sqrt(width * width + mixed(weights, heavy, shares, c))
         for c in range(columns.size):
             found[n, :, c] = answers[:, places[c]]
     return found
@@ -225,8 +226,9 @@ def learn(
         ages[columns[c]] = 0.0
     said = heard(present, n_paired > 0)
     weights, predicted = weigh(log_weights, said, 0.0), np.empty(columns.size)
+    heavy = with_weight(weights)
     for c in range(columns.size):
-        predicted[c] = mixed(weights, found, c)
+        predicted[c] = mixed(weights, heavy, found, c)
     note_surprises(surprises, counts[0], columns, predicted, seen)
     bet_on_losses(watch, log_weights, said, found, columns, seen)
     noise = noises_of(levels, between, counts, columns, predicted), units

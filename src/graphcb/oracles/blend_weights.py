@@ -53,19 +53,24 @@ def weigh(log_weights: Floats, heard: Floats, least: float) -> Floats:
 
 
 @inner
-def mixed(weights: Floats, found: Floats, c: int) -> float:
-    """The mean over kinds and rates of what was found for a column; theirs if all agree."""
-    mean = first = 0.0
-    is_first = True
-    for kind in range(KINDS):
-        for r in range(len(KEEPS)):
-            if weights[kind, r] <= 0.0:
-                continue
-            if is_first:
-                first, is_first = found[kind, r, c], False
-            else:
-                mean += weights[kind, r] * (found[kind, r, c] - first)
-    return mean + first
+def with_weight(weights: Floats) -> Columns:
+    """The members that have some, numbered kind by kind."""
+    found, n = np.empty(weights.size, np.int64), 0
+    for m in range(weights.size):
+        if weights[m // len(KEEPS), m % len(KEEPS)] > 0.0:
+            found[n] = m
+            n += 1
+    return found[:n]
+
+
+@inner
+def mixed(weights: Floats, members: Columns, found: Floats, c: int) -> float:
+    """The mean over members of what was found for a column; theirs if all agree."""
+    mean, first = 0.0, found[members[0] // len(KEEPS), members[0] % len(KEEPS), c]
+    for m in members[1:]:
+        kind, r = m // len(KEEPS), m % len(KEEPS)
+        mean += weights[kind, r] * (found[kind, r, c] - first)
+    return mean + float(first)
 
 
 @inner

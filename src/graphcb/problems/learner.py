@@ -323,7 +323,7 @@ class Learner:
 
     def __copy__(self) -> "Learner":
         twin = object.__new__(type(self))
-        vars(twin).update(vars(self), agent=copy.copy(self.agent))
+        twin.__dict__ = {**self.__dict__, "agent": copy.copy(self.agent)}
         return twin
 
     def check_loaded(self) -> None:
