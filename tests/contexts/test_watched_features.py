@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import load, save
-from graphcb.contexts.watched_features import FIRST, NUMBERS, VALUES, WATCHED, WatchedFeatures
+from graphcb.contexts.watched_features import (
+    AT_ONCE,
+    FIRST,
+    NUMBERS,
+    VALUES,
+    WATCHED,
+    WatchedFeatures,
+)
+from graphcb.estimates.stillness import WIDTH
 from graphcb.problems import Learner, Problem
 
 
@@ -74,6 +82,22 @@ def test_declared_features_alone_are_watched_and_no_more_than_64():
     many = {f"f{i}": 1.0 for i in range(100)}
     assert len(_watched([many]).names) == WATCHED
     assert _watched([(np.array([1]), np.array([1.0]))]).names == ()
+
+
+def test_bets_that_are_settled_together_come_to_the_same_bits():
+    rng = np.random.default_rng(5)
+    contexts = [_context(rng) for _ in range(FIRST + 3 * AT_ONCE + 5)]
+    contexts[FIRST + 7] = {**contexts[FIRST + 7], "new": "word"}
+    together, asked, forks = WatchedFeatures(), WatchedFeatures(), []
+    for context in contexts:
+        forks.append(together)
+        together, asked = together.after(context), asked.after(context)
+        assert asked.known.shape == (len(asked.names), WIDTH)
+    assert together.names == asked.names
+    assert together.kept.tobytes() == asked.kept.tobytes()
+    assert together.known.tobytes() == asked.known.tobytes()
+    again = forks[-1].after(contexts[-1])  # an earlier one, whose bets were open too
+    assert again.kept.tobytes() == together.kept.tobytes()
 
 
 def test_one_that_is_asked_for_the_next_stays_as_it_is():

@@ -6,8 +6,10 @@ import pytest
 
 from graphcb import DecisionLog, Policy, Problem, SquareCBG, graphs
 from graphcb.decisions import LogError, replay
-from graphcb.decisions.encoding import Encoded
+from graphcb.decisions.decided import NewRound
+from graphcb.decisions.encoding import Encoded, as_encoded
 from graphcb.oracles import LinearOGD
+from graphcb.oracles.blends import Blend
 from graphcb.saving import to_bytes
 
 ITEMS = Problem("each round", feedback="rewards", range=(0, 1))
@@ -42,6 +44,47 @@ def test_rounds_are_decided_as_one_by_one(new_log):
         assert to_bytes(replay(log).agent) == agent
     with Policy(location) as policy:
         assert policy.decide_rounds([]) == []
+
+
+MIXED = Problem(["a", "b", "c"], features={"x": "number", "day": "category"})
+
+
+@pytest.mark.parametrize("problem", [MIXED, Problem(["a", "b", "c"])])
+def test_decisions_that_are_foreseen_are_the_same_bits(new_log, problem, monkeypatch):
+    contexts = [{"x": n % 7 - 0.5 * n, "day": "Mon" if n % 3 else "Tue"} for n in range(12)]
+    with (
+        Policy(new_log(), problem=problem, seed=3) as one,
+        Policy(new_log(), problem=problem, seed=3) as many,
+    ):
+        for turn in range(6):
+            single = [one.decide(context) for context in contexts]
+            if turn < 5:
+                together = many.decide_many(contexts)
+            else:  # as the desk of a service does it
+                encoded = [NewRound(as_encoded(context)) for context in contexts]
+                with many.together() as block:
+                    block.foresee(encoded)
+                    monkeypatch.setattr(Blend, "forecast", None)  # which nobody needs any more
+                    together = [block.decide(*round_) for round_ in encoded]
+            assert list(map(plain, single)) == list(map(plain, together))
+            losses = [n % 2 * 1.0 for n, _ in enumerate(single)]
+            for policy, made in ((one, single), (many, together)):
+                pairs = zip(made[::2], losses, strict=False)
+                policy.feedback_many({d.decision_id: {d.action: loss} for d, loss in pairs})
+        assert to_bytes(one.agent) == to_bytes(many.agent)
+
+
+def test_a_context_that_cannot_be_foreseen_is_refused_alone(new_log):
+    with Policy(new_log(), problem=MIXED, seed=3) as policy:
+        wrong = NewRound(as_encoded({"x": "many"}))
+        rounds = [NewRound(as_encoded({"x": 1.0, "day": "Mon"})), wrong]
+        with policy.together() as together:
+            together.foresee(rounds)
+            together.decide(*rounds[0])
+            with pytest.raises(ValueError, match="'x'"):
+                together.decide(*wrong)
+            together.decide(*rounds[0])
+        assert policy.n_events == 2
 
 
 def test_a_transaction_holds_decisions_feedback_and_refusals(new_log):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from graphcb import Encoder
 from graphcb.oracles import DefaultOracle, ForecastingOracle, default
 from graphcb.oracles.blends import FULL_UP_TO, Blend, affords_full, n_pairs
 from graphcb.oracles.features import DenseFeatures, SparseFeatures
@@ -431,3 +432,40 @@ def test_many_words_do_not_forget_and_are_learned():
         oracle.update((indices, np.ones(indices.size)), [0, 1, 2], [0.0, 0.5, 1.0])
     assert [len(oracle.blend.straight), len(oracle.blend.paired)] == [0, 1]
     assert from_bytes(to_bytes(oracle), where="here").predict(([3], [1.0]))[0] < 0.5
+
+
+def encoded_rounds(n, seed=0):
+    encoder, rng = Encoder(), np.random.default_rng(seed)
+    for _ in range(n):
+        context = {"x": rng.normal(), "y": rng.normal(), "word": str(rng.choice(["a", "b"]))}
+        encoder.learn(context)
+        yield encoder.encode(context), np.arange(3), rng.random(3).round()
+
+
+@pytest.mark.parametrize("rounds", [dense_rounds, sparse_rounds, encoded_rounds])
+def test_forecasts_that_are_foreseen_are_the_same_bits_until_something_is_learned(rounds):
+    oracle, contexts = trained(rounds(200)), [x for x, _, _ in rounds(20, seed=1)]
+    before = [oracle.forecast(x) for x in contexts]
+    oracle.foresee(contexts)
+    for x, expected in zip(contexts, before, strict=True):
+        found = oracle.forecast(x)
+        assert [np.asarray(part).tobytes() for part in found] == [
+            np.asarray(part).tobytes() for part in expected
+        ]
+        assert oracle.predict(x).tobytes() == expected.losses.tobytes()
+        assert oracle.predict(x, [2, 0]).tolist() == pytest.approx(expected.losses[[2, 0]].tolist())
+    oracle.update(contexts[1], [0, 1, 2], [1.0, 1.0, 0.0])
+    assert oracle.forecast(contexts[1]).losses.tolist() != before[1].losses.tolist()
+    oracle.foresee(contexts)
+    oracle.grow(4)
+    assert oracle.forecast(contexts[0]).losses.size == 4
+    oracle.foresee(contexts)
+    expected = oracle.forecast(contexts[0]).losses
+    oracle.take([1, 0, 2, 3])
+    assert oracle.forecast(contexts[0]).losses.tolist() == expected[[1, 0, 2, 3]].tolist()
+
+
+def test_nothing_is_foreseen_before_something_is_learned():
+    oracle, contexts = DefaultOracle(2), [np.ones(3), np.zeros(3)]
+    oracle.foresee(contexts)
+    assert oracle.predict(contexts[0]).tolist() == [0.5, 0.5]

@@ -9,7 +9,8 @@ class Foreseen:
 
     One question costs mostly what is the same for all; so whoever knows the next ones can have them
     answered together. It is a shortcut, never the truth: whatever learns forgets the answers, and a
-    question that is not here is answered as always. The objects must not change meanwhile.
+    question that is not here is answered as always. The objects must not change meanwhile. Copies
+    and files hold none of this.
 
     >>> foreseen, question = Foreseen(), {"amount": 3.0}
     >>> foreseen.keep([question], ["an answer"])
@@ -19,6 +20,9 @@ class Foreseen:
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Any, Any]] = {}
+
+    def __reduce__(self) -> tuple[type["Foreseen"], tuple[()]]:
+        return Foreseen, ()
 
     def keep(self, questions: Sequence[Any], answers: Sequence[Any]) -> None:
         """Keep these answers, and no others."""

@@ -179,9 +179,7 @@ def _bet(
 
 
 @inner
-def _bet_once(
-    values: Floats, is_word: Floats, known: Floats, kept: Floats, decision: int
-) -> None:
+def _bet_once(values: Floats, is_word: Floats, known: Floats, kept: Floats, decision: int) -> None:
     """Those of one context."""
     gains = np.zeros(BETS)
     for j in range(values.size):

@@ -104,8 +104,7 @@ class Blend:
 
     def forecast(self, row: BlendRow, columns: Columns) -> Floats:
         """The members' answers together: rows of shares, deviations, gains and counts."""
-        of_row, *model = self._arguments(row)
-        found: Floats = forecast(of_row, 1, *model, columns)[0]
+        found: Floats = self._forecast(row, 1, columns)[0]
         return found
 
     def forecast_each(self, rows: Sequence[BlendRow], columns: Columns) -> list[Floats]:
@@ -114,9 +113,13 @@ class Blend:
         for _, alike in groupby(rows, _form):
             together = list(alike)
             values = np.concatenate([row.values for row in together])
-            of_rows, *model = self._arguments(together[0]._replace(values=values))
-            found += [*forecast(of_rows, len(together), *model, columns)]
+            whole = together[0]._replace(values=values)
+            found += [*self._forecast(whole, len(together), columns)]
         return found
+
+    def _forecast(self, rows: BlendRow, n_rows: int, columns: Columns) -> Floats:
+        row, layout, members, record = self._arguments(rows)
+        return forecast(row, n_rows, layout, members, record, columns)
 
     def learn(self, row: BlendRow, columns: Columns, shares: Floats, watch: Watch) -> bool:
         """Weigh the members by what they predicted, let them learn, and count the context.
