@@ -11,12 +11,14 @@ from graphcb.contexts.foreseen import Foreseen
 def test_an_answer_is_for_the_object_that_asks_and_no_other():
     foreseen, questions = Foreseen(), [{"a": 1.0}, {"a": 1.0}]
     foreseen.keep(questions, ["first", "second"])
-    assert [foreseen.find(one) for one in questions] == ["first", "second"]
-    assert foreseen.find({"a": 1.0}) is None
+    answers = [foreseen.get(id(one)) for one in questions]
+    assert [answer[1] for answer in answers] == ["first", "second"]
+    assert answers[0][0] is questions[0]  # which keeps it alive
+    assert foreseen.get(id({"a": 1.0})) is None
     foreseen.keep(questions[1:], ["third"])
-    assert [foreseen.find(one) for one in questions] == [None, "third"]
-    foreseen.forget()
-    assert foreseen.find(questions[1]) is None
+    assert list(foreseen.values()) == [(questions[1], "third")]
+    with pytest.raises(ValueError, match="shorter"):
+        foreseen.keep(questions, ["alone"])
 
 
 @pytest.mark.parametrize(
@@ -25,8 +27,10 @@ def test_an_answer_is_for_the_object_that_asks_and_no_other():
 def test_copies_hold_nothing(twin_of):
     foreseen, question = Foreseen(), {"a": 1.0}
     foreseen.keep([question], ["answer"])
-    assert twin_of(foreseen).find(question) is None
-    assert foreseen.find(question) == "answer"
+    twin = twin_of(foreseen)
+    assert type(twin) is Foreseen
+    assert not twin
+    assert foreseen.get(id(question)) == (question, "answer")
 
 
 def rows(n, words=False, whole=False):

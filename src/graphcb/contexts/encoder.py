@@ -96,8 +96,10 @@ class Encoder:
         """The row of a context, an `EncodedRow`; the encoder does not change."""
         if passes(context):
             return context
-        row = self._foreseen.find(context)
-        return self.known.encode(self.known.read(context)) if row is None else row
+        foreseen = self._foreseen.get(id(context))
+        if foreseen is not None:
+            return foreseen[1]
+        return self.known.encode(self.known.read(context))
 
     def foresee(self, contexts: Sequence[Any]) -> list[Any]:
         """The rows of contexts that are about to be encoded, which must not change meanwhile.
@@ -150,11 +152,11 @@ class Encoder:
         """
         if not isinstance(self.known, DeclaredFeatures):
             raise ValueError("`encode_columns` must have declared features: Encoder({...})")
-        self._foreseen.forget()
+        self._foreseen.clear()
         return self.known.encode_columns(numbers, words)
 
     def _count(self, read: Any) -> None:
-        self._foreseen.forget()
+        self._foreseen.clear()
         self.known.count(read)
 
 

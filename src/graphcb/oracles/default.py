@@ -70,13 +70,14 @@ class DefaultOracle:
     def forecast(self, context: Any, actions: Any = None) -> Forecast:
         """Predicted losses, and how sure they are."""
         columns = as_columns(actions, self.n_actions)
-        answers = self._foreseen.find(context) if columns is every_index(self.n_actions) else None
-        if answers is None:
+        foreseen = self._foreseen.get(id(context))
+        if foreseen is not None and columns is every_index(self.n_actions):
+            shares, deviations, gains, counts = foreseen[1]
+        else:
             blend = self.blend
             if blend is None:
                 blend = _unlearned(self.n_actions, *form_of(context))
-            answers = blend.forecast(blend.read(context), columns)
-        shares, deviations, gains, counts = answers
+            shares, deviations, gains, counts = blend.forecast(blend.read(context), columns)
         low, span = self.scale.low, self.scale.high - self.scale.low
         if (low, span) != (0.0, 1.0):
             shares, deviations = low + span * shares, span * deviations
@@ -102,7 +103,7 @@ class DefaultOracle:
         counted.
         """
         columns, seen = self._seen(actions, losses)
-        self._foreseen.forget()
+        self._foreseen.clear()
         blend, scale = self.blend, self.scale
         if blend is None:
             blend = Blend(self.n_actions, *form_of(context))
@@ -162,7 +163,7 @@ class DefaultOracle:
     def grow(self, n_actions: int) -> None:
         """Make room for more actions; what was learned stays."""
         if n_actions > self.n_actions:
-            self._foreseen.forget()
+            self._foreseen.clear()
             self.n_actions = n_actions
             self.scale.grow(n_actions)
             self.watched.grow(n_actions)
@@ -180,7 +181,7 @@ class DefaultOracle:
         True
         """
         columns = as_columns(actions, self.n_actions)
-        self._foreseen.forget()
+        self._foreseen.clear()
         self.n_actions = as_count("n_actions", columns.size)
         self.scale.take(columns)
         self.watched.take(columns)
