@@ -5,7 +5,7 @@ A context is a sparse row, actions are columns, and losses are as many numbers a
 
 import sys
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +126,8 @@ def read_columns(actions: Any, n_actions: int) -> Columns:
     if actions is None:
         return every_index(n_actions)
     if _is_plain(actions, INT64):
-        return cast(Columns, actions)
+        columns: Columns = actions
+        return columns
     columns = np.asarray(actions)
     if columns.ndim != 1:
         raise ValueError(f"`actions` must be a list of action numbers, got shape {columns.shape}")
