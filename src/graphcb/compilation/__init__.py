@@ -70,6 +70,7 @@ def _inner(function: Callable[P, R], **options: Any) -> Callable[P, R]:
 
 
 def _compile(function: Callable[..., Any], cached: bool = True, **options: Any) -> Any:
+    options = {**internals.SELF_CONTAINED, **options}
     kernel = numba.njit(nogil=True, error_model="numpy", **options)(function)
     key = cache.key_of(function) if cached else None
     if key is not None:
