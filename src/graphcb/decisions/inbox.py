@@ -7,6 +7,7 @@ of its decision.
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from graphcb.decisions.records import PAGE
@@ -146,6 +147,14 @@ def publish(storage: Storage, state: PolicyState, known_at: float, kept: int = K
         insert(storage, [SnapshotRow(state.position, state.n_feedbacks, known_at, agent)])
         storage.execute(_DROP_SNAPSHOTS, (kept,))
     storage.execute(_CONFIRM, (state.position, known_at))
+
+
+def newest_snapshot(storage: Storage) -> SnapshotRow | None:
+    """What was published last, None if that is nothing or damaged."""
+    rows: list[SnapshotRow] = []
+    with suppress(FileError):
+        rows = select(storage, SnapshotRow, "ORDER BY position DESC LIMIT 1")
+    return rows[0] if rows else None
 
 
 def lock_tokens(storage: Storage, tokens: Sequence[str]) -> None:
