@@ -258,6 +258,15 @@ def test_a_trainer_that_waits_rehearses_once_there_is_something(server, monkeypa
     assert capsys.readouterr().out == "graphcb: waiting: another policy is writing\n"
 
 
+@pytest.mark.parametrize(("problem", "is_over"), [(LogError(), False), (ArithmeticError(), True)])
+def test_a_rehearsal_that_fails_keeps_nobody_from_waiting(problem, is_over, monkeypatch):
+    def fails(location):
+        raise problem
+
+    monkeypatch.setattr(opening_of, "DecisionLog", fails)
+    assert opening_of._rehearsed("postgresql://u@h/d") is is_over
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
