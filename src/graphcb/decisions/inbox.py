@@ -7,7 +7,6 @@ of its decision.
 """
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from graphcb.decisions.records import PAGE
@@ -150,10 +149,8 @@ def publish(storage: Storage, state: PolicyState, known_at: float, kept: int = K
 
 
 def newest_snapshot(storage: Storage) -> SnapshotRow | None:
-    """What was published last, None if that is nothing or damaged."""
-    rows: list[SnapshotRow] = []
-    with suppress(FileError):
-        rows = select(storage, SnapshotRow, "ORDER BY position DESC LIMIT 1")
+    """What was published last, None if that is nothing."""
+    rows: list[SnapshotRow] = select(storage, SnapshotRow, "ORDER BY position DESC LIMIT 1")
     return rows[0] if rows else None
 
 

@@ -124,8 +124,7 @@ def rehearse(log: DecisionLog, n_events: int, *, classes: Iterable[type] = ()) -
     So a trainer that waits for another one has its machine code in memory when it takes over.
     """
     source, until = _source(log, classes), records.read_end(log.storage)
-    found = newest_snapshot(log.storage) if has_inbox(log.storage) else None
-    state = None if found is None else _of_checkpoint(found, source)
+    state = _newest_snapshot(source)
     begin = max(until - n_events, log.start.position)
     if state is None or begin >= until:
         return False
@@ -382,13 +381,19 @@ def _published(
 
     It is a checkpoint of a moment ago: a trainer that takes over replays what came since then.
     """
-    found = newest_snapshot(source.storage) if has_inbox(source.storage) else None
+    found = _newest_snapshot(source)
     if found is None or not state.position < found.position <= until:
         return state, counts
-    snapshot = _of_checkpoint(found, source)
-    if snapshot is None:
-        return state, counts
-    return snapshot, records.count_parts(source.storage, found.position, state.position, counts)
+    return found, records.count_parts(source.storage, found.position, state.position, counts)
+
+
+def _newest_snapshot(source: ReplaySource) -> PolicyState | None:
+    """The state that was published last, None if there is none that can be read."""
+    if has_inbox(source.storage):
+        with suppress(FileError):
+            found = newest_snapshot(source.storage)
+            return None if found is None else _of_checkpoint(found, source)
+    return None
 
 
 def _start_state(source: ReplaySource) -> PolicyState:
