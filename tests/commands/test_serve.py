@@ -17,8 +17,10 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb import DecisionLog, Policy, Problem
 from graphcb.cli import main
+from graphcb.commands import opening as opening_of
 from graphcb.commands.opening import say_what_is_lost
-from graphcb.decisions import verify
+from graphcb.decisions import LogError, verify
+from graphcb.decisions.replaying import rehearse
 from graphcb.problems.wording import lost_without_explore
 from graphcb.service.keys import Keys
 
@@ -221,6 +223,48 @@ def test_a_kill_leaves_at_most_5000_events_to_replay(problem, monkeypatch):
     assert health.run is not run  # which answers while the log is opened
     assert main(["serve", str(problem), "--port", "0", "--durability", "process-kill"]) == 0
     assert found == [5000]
+
+
+@pytest.mark.slow
+def test_a_trainer_that_waits_rehearses_once_there_is_something(server, monkeypatch, capsys):
+    pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    from argparse import Namespace
+
+    from graphcb.decisions import Decider, Trainer
+
+    url, opened, rehearsed = server.url("rehearsed"), [], []
+    trainer = Trainer(url, problem=Problem(["a", "b"]), publish_every=1e-9)
+
+    def opening():
+        opened.append(len(rehearsed))
+        if len(opened) == 3:
+            with Decider(url) as decider:
+                made = decider.decide(None)
+                decider.feedback(made.decision_id, {made.action: 0.5})
+            trainer.step()
+        if len(opened) < 6:
+            raise LogError("another policy is writing")
+        return trainer
+
+    def noted(log, n_events):
+        rehearsed.append(rehearse(log, n_events))
+        return rehearsed[-1]
+
+    monkeypatch.setattr(opening_of, "rehearse", noted)
+    given = Namespace(log=url, learn_only=True, decide_only=False)
+    assert opening_of.wait_for(opening, given) is trainer
+    assert rehearsed == [False, False, True]
+    trainer.close()
+    assert capsys.readouterr().out == "graphcb: waiting: another policy is writing\n"
+
+
+@pytest.mark.parametrize(("problem", "is_over"), [(LogError(), False), (ArithmeticError(), True)])
+def test_a_rehearsal_that_fails_keeps_nobody_from_waiting(problem, is_over, monkeypatch):
+    def fails(location):
+        raise problem
+
+    monkeypatch.setattr(opening_of, "DecisionLog", fails)
+    assert opening_of._rehearsed("postgresql://u@h/d") is is_over
 
 
 @pytest.mark.parametrize(

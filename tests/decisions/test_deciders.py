@@ -9,14 +9,23 @@ import pytest
 
 from graphcb import DecisionLog, Policy, Problem, SquareCBG, Uniform, graphs
 from graphcb.agents import information_directed
-from graphcb.decisions import Decider, LogError, StaleSnapshot, Trainer, lessons, replay, verify
+from graphcb.decisions import (
+    Decider,
+    LogError,
+    StaleSnapshot,
+    Trainer,
+    lessons,
+    replay,
+    replaying,
+    verify,
+)
 from graphcb.decisions import training as trainings
 from graphcb.evaluation import evaluate, logged, shadow, summarize
 from graphcb.problems.guarded import explorer_of
 from graphcb.saving import to_bytes
 from graphcb.service.watching import Watch
 
-pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 pytestmark = pytest.mark.slow
 
 FULL = graphs.full_information(3)
@@ -558,6 +567,72 @@ def test_an_agent_that_writes_to_contexts_is_given_each_anew(url):
             decider.feedback(made.decision_id, {action: 0.5})
         trainer.step()
         assert trainer.agent.seen == 3 * [{"x": 1.0}]
+
+
+@pytest.fixture
+def replayed(monkeypatch):
+    """How the events are replayed that a log is opened with: after which one, until which one."""
+    found, read = [], replaying.read_with_decisions
+
+    def noted(storage, after, until):
+        found.append((after, until))
+        return read(storage, after, until)
+
+    monkeypatch.setattr(replaying, "read_with_decisions", noted)
+    return found
+
+
+@pytest.mark.parametrize("damaged", ["nothing", "snapshots", "snapshots and the checkpoint"])
+def test_a_trainer_that_takes_over_starts_from_the_newest_snapshot(
+    url, monkeypatch, replayed, damaged
+):
+    """Which another one published a moment ago, and otherwise from the checkpoint before it."""
+    monkeypatch.setattr(trainings.Publishing, "is_due", True)
+    first = Trainer(url, problem=PROBLEM, seed=1, checkpoint_every=40)
+    with Decider(url) as decider:
+        made = play([decider], 30, first, every=10)
+        settle(first)
+        published = first.n_events
+        monkeypatch.setattr(trainings.Publishing, "is_due", False)
+        play([decider], 5, first)
+        settle(first)
+    agent, n_events = to_bytes(first.agent), first.n_events
+    counts = first._policy._log._counts.to_bytes()  # of feedbacks by decision
+    first._policy._log.storage.close()  # as if it had been killed
+    with psycopg.connect(url) as connection:
+        if damaged != "nothing":
+            connection.execute("UPDATE graphcb_snapshots SET n_feedbacks = n_feedbacks + 1")
+        if damaged == "snapshots and the checkpoint":
+            connection.execute("UPDATE graphcb_checkpoints SET n_feedbacks = n_feedbacks + 1")
+        (stored,) = connection.execute("SELECT max(position) FROM graphcb_checkpoints").fetchone()
+    assert 0 < stored < published < n_events
+    replayed.clear()
+    with Trainer(url) as second:
+        begin = {"nothing": published, "snapshots": stored}.get(damaged, 0)
+        assert replayed == [(begin, n_events)]
+        assert to_bytes(second.agent) == agent
+        assert second._policy._log._counts.to_bytes() == counts
+        if damaged == "nothing":
+            with Decider(url) as decider:
+                assert not decider.feedback(made[0].decision_id, losses(made[0], 0)).counted
+                play([decider], 5)
+                settle(second)
+    if damaged == "nothing":
+        assert verify(url) == []
+
+
+def test_what_another_trainer_learns_can_be_rehearsed(url, trainer, replayed):
+    with DecisionLog(url) as log:
+        assert not replaying.rehearse(log, 20)  # there is nothing yet
+        with Decider(url) as decider:
+            play([decider], 30, trainer)
+        settle(trainer)
+        agent = to_bytes(trainer.agent)
+        assert replaying.rehearse(log, 20)
+        assert replaying.rehearse(log, 1000)
+    assert replayed == [(40, 60), (0, 60)]
+    assert to_bytes(trainer.agent) == agent
+    assert verify(url) == []
 
 
 def test_feedback_waits_for_decisions_that_came_before_it(url, trainer, monkeypatch):

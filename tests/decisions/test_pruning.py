@@ -18,6 +18,7 @@ from graphcb.decisions.writer import to_drop
 from graphcb.evaluation import evaluate, logged, summarize
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
+from graphcb.service.personalizer_events import _TABLE
 
 DAY = 86_400.0
 FIRST = Problem(["a", "b"], features={"age": "number"}, defaults={"keep_days": 5})
@@ -322,6 +323,52 @@ def test_a_checkpoint_in_the_middle_that_differs_is_found(tmp_path, clock):
         storage.execute("DELETE FROM graphcb_checkpoints WHERE position = ?", (middle,))
         insert(storage, [row._replace(agent=agent)])
     assert verify(file) == [f"{file}, checkpoint {middle}: differs from what the log leads to"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_analyzed", [False, True])
+def test_no_statement_of_a_removal_reads_a_whole_table_of_a_server(server, is_analyzed):
+    """Whatever its planner knows of the tables: one such statement took a second for a million."""
+    psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    url, n = server.url(f"removal{int(is_analyzed)}"), 20_000
+    with Policy(url, problem=FIRST), psycopg.connect(url, client_encoding="utf8") as connection:
+        for table in _TABLE:
+            connection.execute(table.format(whole="BIGINT", real="DOUBLE PRECISION"))
+        for table, values in {
+            "decisions": "2 * n - 1, n, 1, 0, '', '', 0, '', NULL, 0, md5(n::text), 0, 0",
+            "feedbacks": "2 * n, n, 2 * n - 1, '', '', NULL, 0",
+            "subjects": "'', md5(n::text), 0",
+            "named_events": "'', n::text, '', 0, '{}', n",
+        }.items():
+            connection.execute(
+                f"INSERT INTO graphcb_{table} SELECT {values} FROM generate_series(1, {n}) n"
+            )
+        if is_analyzed:
+            connection.execute("ANALYZE")
+
+        def plan(statement, *values):
+            for value in values:
+                statement = statement.replace("?", str(value), 1)
+            return "\n".join(row[0] for row in connection.execute(f"EXPLAIN {statement}"))
+
+        between = n - 2000, n
+        last = plan(pruning_room._LAST_FEEDBACK, *between)
+        assert "graphcb_feedbacks_by_decision" in last, last
+        assert "pkey" in plan(pruning_room._LAST_OF_THOSE_AFTER, *between, n)
+        hashes = plan(pruning_room._HASHES_OF_DECIDERS, *between)
+        assert "graphcb_subjects_by_token" in hashes, hashes
+        names = plan(pruning_room._OLD_NAMES, 0.0, 0.9 * n)
+        assert "graphcb_named_events_by_time" in names, names
+
+
+def test_a_file_is_asked_by_the_index_of_decisions_too(tmp_path):
+    file = tmp_path / "log.db"
+    with Policy(file, problem=FIRST) as policy:
+        ask = policy._log.storage.execute
+        of_decisions = ask(f"EXPLAIN QUERY PLAN {pruning_room._LAST_FEEDBACK}", (0, 2000))
+        after = ask(f"EXPLAIN QUERY PLAN {pruning_room._LAST_OF_THOSE_AFTER}", (0, 2000, 9))
+    assert "graphcb_feedbacks_by_decision" in str(of_decisions)
+    assert "INTEGER PRIMARY KEY" in str(after)
 
 
 def test_graphs_go_with_the_decisions(tmp_path, clock, small):

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from graphcb.decisions import Decider, DecisionLog, LogError, Policy, Trainer
+from graphcb.decisions.replaying import rehearse
 from graphcb.decisions.storage import without_password
 from graphcb.problems.wording import lost_without_explore
 
 CHECKPOINT_EVERY = 5000  # events; replaying as many takes half a second
+REHEARSED = 200  # events: of 16 rounds that an agent passes by, it acts in one
 
 
 def open_log(log: str, problem: Any, options: argparse.Namespace) -> Any:
@@ -29,7 +31,7 @@ def wait_for(opening: Callable[[], Any], options: argparse.Namespace) -> Any:
     """Try again until the server and the trainer are there, and another trainer has ended."""
     from graphcb.service.messages import say
 
-    reason = ""
+    reason, is_warm = "", not options.learn_only
     while True:
         try:
             return opening()
@@ -39,7 +41,19 @@ def wait_for(opening: Callable[[], Any], options: argparse.Namespace) -> Any:
             if str(problem) != reason:
                 reason = str(problem)
                 say(f"waiting: {reason}")
+        is_warm = is_warm or _rehearsed(options.log)
         time.sleep(0.1)
+
+
+def _rehearsed(location: str) -> bool:
+    """Whether machine code is loaded for what another trainer learns, as far as that can be."""
+    try:
+        with DecisionLog(location) as log:
+            return rehearse(log, REHEARSED)
+    except LogError:
+        return False
+    except Exception:  # whatever is wrong is said once this one opens the log to write
+        return True
 
 
 def _open_writer(kind: type[Any], log: str, problem: Any, settings: dict[str, Any]) -> Any:

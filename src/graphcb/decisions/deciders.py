@@ -11,6 +11,7 @@ from graphcb.decisions.inbox import (
     STALENESS,
     has_inbox,
     lock_tokens,
+    newest_snapshot,
     put_decisions,
     put_feedbacks,
 )
@@ -25,13 +26,7 @@ from graphcb.decisions.storage import (
     is_url,
     without_password,
 )
-from graphcb.decisions.tables import (
-    DecisionRow,
-    FeedbackRow,
-    LogStart,
-    SnapshotRow,
-    select,
-)
+from graphcb.decisions.tables import DecisionRow, FeedbackRow, LogStart
 from graphcb.decisions.together import Together
 from graphcb.decisions.transition import Drawn, PolicyState, uniform_of
 from graphcb.decisions.versions import Versions
@@ -164,10 +159,9 @@ class Decider(Calls):
         known = self._snapshot
         if known is not None and known.state.position == position:
             return known
-        rows = select(storage, SnapshotRow, "ORDER BY position DESC LIMIT 1")
-        if not rows:
+        row = newest_snapshot(storage)
+        if row is None:
             raise LogError(f"{self._shown}: the trainer has not published a snapshot; try again")
-        row: SnapshotRow = rows[0]
         start = read_start(storage)
         versions = Versions.read(storage, start).until(row.position)
         where = f"{self._shown}, snapshot {row.position}"

@@ -77,15 +77,15 @@ _FIND_PARTS = (
     "FROM graphcb_inbox_feedbacks WHERE token = ANY(?)"
 )
 _TAKE_DECISIONS = (
-    "DELETE FROM graphcb_inbox WHERE arrival = ANY(ARRAY("
-    "SELECT arrival FROM graphcb_inbox ORDER BY arrival LIMIT ?)) "
+    "DELETE FROM graphcb_inbox WHERE ctid = ANY(ARRAY("
+    "SELECT ctid FROM graphcb_inbox ORDER BY arrival LIMIT ?)) "
     f"RETURNING arrival, arrived_at, {', '.join(_DECISION)}"
 )
 _FIRST_FEEDBACKS = "FROM graphcb_inbox_feedbacks ORDER BY arrival LIMIT ?"
 # Those whose decision is not here any more; what else waits is not looked at.
 _TAKE_FEEDBACKS = (
-    "DELETE FROM graphcb_inbox_feedbacks WHERE arrival = ANY(ARRAY("
-    f"SELECT arrival FROM (SELECT arrival, token {_FIRST_FEEDBACKS}) AS first "
+    "DELETE FROM graphcb_inbox_feedbacks WHERE ctid = ANY(ARRAY("
+    f"SELECT ctid FROM (SELECT ctid, token {_FIRST_FEEDBACKS}) AS first "
     "WHERE token NOT IN (SELECT token FROM graphcb_inbox WHERE token = ANY(ARRAY("
     f"SELECT token {_FIRST_FEEDBACKS}))))) "
     "RETURNING arrival, arrived_at, 0, received_at, decision, actions, losses, token, checksum"
@@ -146,6 +146,12 @@ def publish(storage: Storage, state: PolicyState, known_at: float, kept: int = K
         insert(storage, [SnapshotRow(state.position, state.n_feedbacks, known_at, agent)])
         storage.execute(_DROP_SNAPSHOTS, (kept,))
     storage.execute(_CONFIRM, (state.position, known_at))
+
+
+def newest_snapshot(storage: Storage) -> SnapshotRow | None:
+    """What was published last, None if that is nothing."""
+    rows: list[SnapshotRow] = select(storage, SnapshotRow, "ORDER BY position DESC LIMIT 1")
+    return rows[0] if rows else None
 
 
 def lock_tokens(storage: Storage, tokens: Sequence[str]) -> None:

@@ -27,9 +27,18 @@ SCANNED = 2000  # rows, or numbers of events, that one statement reads
 REPLAYED = 10_000  # events at most, from a stored agent to the new start of the log
 FEWEST = 50  # events whose rows one statement deletes
 MOST = 1000  # in one transaction: deleted rows are overwritten, and others notice a large commit
+# These are written so that the planner of a server has no choice. It would look for the last
+# feedback from the end of the whole table, and read all names, or all subjects, for a few.
+_LAST = "SELECT coalesce(max(position + 0), 0) FROM graphcb_feedbacks WHERE"
+_LAST_FEEDBACK = f"{_LAST} decision > ? AND decision <= ?"
+_LAST_OF_THOSE_AFTER = f"{_LAST} position > ? AND position <= ? AND decision <= ?"
+_OLD_NAMES = (
+    "SELECT owner, event, made_at FROM graphcb_named_events WHERE made_at >= ? AND made_at < ? "
+    f"ORDER BY made_at LIMIT {FEWEST}"
+)
 _HASHES_OF_DECIDERS = (  # whose decisions have no number there
-    "DELETE FROM graphcb_subjects WHERE token IN "
-    "(SELECT token FROM graphcb_decisions WHERE position > ? AND position <= ?)"
+    "DELETE FROM graphcb_subjects WHERE token = ANY(ARRAY("
+    "SELECT token FROM graphcb_decisions WHERE position > ? AND position <= ?))"
 )
 _RUNS = (  # the run that goes on beyond the cut stays
     "DELETE FROM graphcb_askers WHERE position > ? AND position <= ? "
@@ -119,13 +128,17 @@ class Pruning:
         start, looked = self._pending.start, self._pending.state.position
         last = max(self._cut, start.position)  # event that is removed
         for begin in range(start.cut, self._cut, SCANNED):
-            where = "decision > ? AND decision <= ?"
-            last = max(last, self._last_feedback(where, begin, min(begin + SCANNED, self._cut)))
+            between = begin, min(begin + SCANNED, self._cut)
+            last = max(last, self._number(_LAST_FEEDBACK, between))
             yield
-        state, at_most = None, REPLAYED
+        state, at_most, size = None, REPLAYED, SCANNED
         while True:
-            came = self._last_feedback("position > ? AND decision <= ?", looked, self._cut)
-            last, looked = max(last, came), self._pending.state.position
+            while looked < self._pending.state.position:
+                until = min(looked + size, self._pending.state.position)
+                last = max(last, self._number(_LAST_OF_THOSE_AFTER, (looked, until, self._cut)))
+                looked, size = until, 2 * size  # at some point more than comes between two slices
+                if looked < self._pending.state.position:
+                    yield
             if state is not None and state.position >= last:
                 break
             near = state_near(self._pending, last, at_most, classes=classes, check=check)
@@ -135,8 +148,7 @@ class Pruning:
         self.done = self.done._replace(position=state.position)
         yield
 
-    def _last_feedback(self, where: str, *values: int) -> int:
-        sql = f"SELECT coalesce(max(position), 0) FROM graphcb_feedbacks WHERE {where}"
+    def _number(self, sql: str, values: tuple[int, ...]) -> int:
         return int(self._pending.storage.execute(sql, values)[0][0])
 
     def _delete(self) -> Iterator[None]:
@@ -198,10 +210,10 @@ class Pruning:
         storage = self._pending.storage
         if not storage.has_table("graphcb_named_events"):
             return
-        sql = f"SELECT owner, event FROM graphcb_named_events WHERE made_at < ? LIMIT {FEWEST}"
-        while found := storage.execute(sql, (self._before,)):
-            name = "DELETE FROM graphcb_named_events WHERE owner = ? AND event = ?"
-            storage.execute_many(name, found)
+        name, last = "DELETE FROM graphcb_named_events WHERE owner = ? AND event = ?", -math.inf
+        while found := storage.execute(_OLD_NAMES, (last, self._before)):
+            storage.execute_many(name, [one[:2] for one in found])
+            last = found[-1][2]
             yield
 
     def _all_graphs(self) -> Generator[None, None, NDArray[np.int64]]:

@@ -201,9 +201,14 @@ def count(storage: Storage, kind: type[Any], until: int, after: int = 0) -> int:
     return int(storage.execute(sql, (after, until))[0][0])
 
 
-def count_parts(storage: Storage, until: int, after: int = 0) -> PartCounts:
-    """How many of the feedbacks after an event each decision has, by the table and no index."""
-    counts = PartCounts()
+def count_parts(
+    storage: Storage, until: int, after: int = 0, counts: PartCounts | None = None
+) -> PartCounts:
+    """How many of the feedbacks after an event each decision has, by the table and no index.
+
+    They are added to `counts`, if there are some.
+    """
+    counts = PartCounts() if counts is None else counts
     sql = f"SELECT decision, checksum FROM graphcb_feedbacks {_BETWEEN}"
     for begin in range(after, until, 100 * PAGE):
         for decision, _ in storage.execute(sql, (begin, min(begin + 100 * PAGE, until))):

@@ -10,6 +10,7 @@ import numpy as np
 from graphcb.agents import Agent, Played
 from graphcb.decisions import records
 from graphcb.decisions.encoding import FLOAT, numbers
+from graphcb.decisions.inbox import has_inbox, newest_snapshot
 from graphcb.decisions.log import DecisionLog
 from graphcb.decisions.part_counts import PartCounts
 from graphcb.decisions.parts import final, merge, read_decision, read_part
@@ -17,7 +18,14 @@ from graphcb.decisions.reading_ahead import read_with_decisions
 from graphcb.decisions.snapshots import Snapshots
 from graphcb.decisions.storage import Storage
 from graphcb.decisions.stored_graphs import StoredGraphs
-from graphcb.decisions.tables import CheckpointRow, DecisionRow, FeedbackRow, LogStart, VersionRow
+from graphcb.decisions.tables import (
+    CheckpointRow,
+    DecisionRow,
+    FeedbackRow,
+    LogStart,
+    SnapshotRow,
+    VersionRow,
+)
 from graphcb.decisions.transition import (
     Drawn,
     Passed,
@@ -110,6 +118,20 @@ def steps(log: DecisionLog, *, classes: Iterable[type] = (), after: int = 0) -> 
             yield step
 
 
+def rehearse(log: DecisionLog, n_events: int, *, classes: Iterable[type] = ()) -> bool:
+    """Learn the last events of a log with deciders on a copy, which is dropped; False without any.
+
+    So a trainer that waits for another one has its machine code in memory when it takes over.
+    """
+    source, until = _source(log, classes), records.read_end(log.storage)
+    state = _newest_snapshot(source)
+    begin = max(until - n_events, log.start.position)
+    if state is None or begin >= until:
+        return False
+    _run(source, (state._replace(position=begin), None), until, check=False)
+    return True
+
+
 def rebuild(
     storage: Storage,
     start: LogStart,
@@ -127,6 +149,8 @@ def rebuild(
     until = records.read_end(storage)
     source = ReplaySource(storage, start, graphs, versions, tuple(classes))
     first = _first_state(source, until if from_checkpoint else 0)
+    if from_checkpoint:
+        first = _published(source, *first, until)
     return _run(source, first, until, check=check), first[1]
 
 
@@ -350,6 +374,28 @@ def _first_state(source: ReplaySource, until: int) -> tuple[PolicyState, PartCou
     return _start_state(source), counts
 
 
+def _published(
+    source: ReplaySource, state: PolicyState, counts: PartCounts, until: int
+) -> tuple[PolicyState, PartCounts]:
+    """The newest snapshot of a log with deciders, if it is further on than this state.
+
+    It is a checkpoint of a moment ago: a trainer that takes over replays what came since then.
+    """
+    found = _newest_snapshot(source)
+    if found is None or not state.position < found.position <= until:
+        return state, counts
+    return found, records.count_parts(source.storage, found.position, state.position, counts)
+
+
+def _newest_snapshot(source: ReplaySource) -> PolicyState | None:
+    """The state that was published last, None if there is none that can be read."""
+    if has_inbox(source.storage):
+        with suppress(FileError):
+            found = newest_snapshot(source.storage)
+            return None if found is None else _of_checkpoint(found, source)
+    return None
+
+
 def _start_state(source: ReplaySource) -> PolicyState:
     start = source.start
     agent = from_bytes(start.agent, where=source.storage.location, classes=source.classes)
@@ -357,11 +403,11 @@ def _start_state(source: ReplaySource) -> PolicyState:
     return PolicyState(agent, start.position, start.n_feedbacks, version)
 
 
-def _of_checkpoint(row: CheckpointRow, source: ReplaySource) -> PolicyState | None:
-    """The state of a checkpoint, None if it cannot be read for any reason."""
+def _of_checkpoint(row: CheckpointRow | SnapshotRow, source: ReplaySource) -> PolicyState | None:
+    """The state of a checkpoint or snapshot, None if it cannot be read for any reason."""
     if not 0 <= row.n_feedbacks <= row.position:
         return None
-    where = f"{source.storage.location}, checkpoint {row.position}"
+    where = f"{source.storage.location}, agent of event {row.position}"
     try:
         agent = from_bytes(row.agent, where=where, classes=source.classes)
     except Exception:
