@@ -86,7 +86,6 @@ def test_without_any_place_kernels_work(monkeypatch, forget, fresh):
 def test_a_numba_without_these_internals_keeps_machine_code_too(place, fresh, monkeypatch):
     monkeypatch.setattr(internals, "FunctionCache", None)
     monkeypatch.setattr(internals, "LEFT_TO_THE_CALLERS", {})
-    monkeypatch.setattr(internals, "SELF_CONTAINED", {})
     assert fresh().work(3.0) == 11.5
     second = fresh()
     assert second.work(3.0) == 11.5
@@ -101,32 +100,6 @@ def test_this_numba_has_what_is_used_of_it(place, fresh):
     assert library._optimize_final_module is internals._nothing
     assert internals.FunctionCache is not None
     assert isinstance(kernel._cache, internals._Files)
-    assert internals.SELF_CONTAINED
-
-
-def test_a_kernel_runs_its_own_copies_of_what_it_calls(tmp_path, place, fresh):
-    """Others have been optimised beside other code, and may differ in the last bit."""
-    steps = "".join(f"    x += math.sin(x + {i}.0)\n" for i in range(60))  # too long to be inlined
-    text = (
-        (tmp_path / "kernels.py").read_text()
-        + f"""
-import math
-
-@compiled
-def far(x: float) -> float:
-{steps}    return x
-
-@compiled
-def twice(x: float) -> float:
-    return far(x) + far(x + 1.0)
-"""
-    )
-    (tmp_path / "kernels.py").write_text(text)
-    kernel = fresh().twice
-    kernel(3.0)
-    code = kernel.inspect_llvm(kernel.signatures[0])
-    assert "define internal" in code
-    assert "define linkonce_odr" not in code
 
 
 def test_who_listens_hears_what_is_compiled(place, fresh):

@@ -50,7 +50,8 @@ def summed(function: Callable[P, R]) -> Callable[P, R]:
     """For a loop over an array that only kernels call: sums are taken in any order.
 
     It becomes vector instructions, which it would not in a large caller: it is optimised on its
-    own. What is not finite stays so.
+    own. What is not finite stays so. It should call none but `inlined` kernels, or processes may not
+    agree on the last bit (docs/decisions/0009).
     """
     return _inner(function, fastmath={"contract", "reassoc"})
 
@@ -70,7 +71,6 @@ def _inner(function: Callable[P, R], **options: Any) -> Callable[P, R]:
 
 
 def _compile(function: Callable[..., Any], cached: bool = True, **options: Any) -> Any:
-    options = {**internals.SELF_CONTAINED, **options}
     kernel = numba.njit(nogil=True, error_model="numpy", **options)(function)
     key = cache.key_of(function) if cached else None
     if key is not None:

@@ -7,18 +7,16 @@ and the newest numba allowed (docs/decisions/0009).
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numba.extending
-from llvmlite.binding import Linkage  # type: ignore[import-untyped]
 
 from graphcb.compilation.cache import keeping_in
 
 T = TypeVar("T")
 
 LEFT_TO_THE_CALLERS: dict[str, Any] = {}  # options of a kernel that is optimised in its callers
-SELF_CONTAINED: dict[str, Any] = {}  # options of one that runs its own copy of all that it calls
 
 try:
     from numba.core.compiler import Compiler
@@ -44,27 +42,6 @@ else:
             return super().define_pipelines()  # type: ignore[no-untyped-call]
 
     LEFT_TO_THE_CALLERS["pipeline_class"] = _LeftToTheCallers
-
-    class _SelfContained(Compiler):
-        """Compile as usual, with copies of the functions that this one calls for itself alone.
-
-        numba marks such copies so that all kernels of a process share the one that was loaded
-        first. Each was optimised beside other code, and where sums may be taken in any order, or a
-        product and a sum become one instruction, copies differ in the last bit. So bits depended on
-        what a process had loaded before: one that compiled a kernel, and the next one, which found
-        it on disk, did not agree.
-        """
-
-        def define_pipelines(self) -> Any:
-            library = self.state.targetctx.codegen().create_library("entry")
-            library.enable_object_caching()
-            optimize = getattr(library, "_optimize_final_module", None)
-            if optimize is not None and hasattr(library, "_final_module"):
-                library._optimize_final_module = partial(_contain, library, optimize)
-                self.state.library = library
-            return super().define_pipelines()  # type: ignore[no-untyped-call]
-
-    SELF_CONTAINED["pipeline_class"] = _SelfContained
 
 
 def borrowed(value: T) -> T:
@@ -133,14 +110,6 @@ def keep_ctrl_c_out() -> None:
 
 def _nothing() -> None:
     """Left to the callers."""
-
-
-def _contain(library: Any, optimize: Callable[[], None]) -> None:
-    """Make a library's copies of other functions its own, then optimise it."""
-    for function in library._final_module.functions:
-        if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
-            function.linkage = Linkage.internal
-    optimize()
 
 
 def on_compile(started: Callable[[str], None], finished: Callable[[str], None]) -> None:
