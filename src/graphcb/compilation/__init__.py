@@ -50,8 +50,8 @@ def summed(function: Callable[P, R]) -> Callable[P, R]:
     """For a loop over an array that only kernels call: sums are taken in any order.
 
     It becomes vector instructions, which it would not in a large caller: it is optimised on its
-    own. What is not finite stays so. It should call none but `inlined` kernels, or processes may not
-    agree on the last bit (docs/decisions/0009).
+    own. What is not finite stays so. It should call none but `inlined` kernels, or processes may
+    not agree on the last bit (docs/decisions/0009).
     """
     return _inner(function, fastmath={"contract", "reassoc"})
 
