@@ -255,6 +255,22 @@ def test_a_flood_of_pipelined_requests_is_closed(serve):
     assert service.call("GET", "/livez")[0] == 200
 
 
+def test_clients_that_leave_before_their_answers_are_no_failures(serve, monkeypatch, caplog):
+    """Each would be a traceback in the log, which anybody could fill."""
+    monkeypatch.setattr(server, "WRITE_SECONDS", 0.1)
+    service = serve()
+    assert service.call("GET", "/livez")[0] == 200
+    where, connections = urlsplit(service.address), service._server.server_state.connections
+    with socket.create_connection((where.hostname, where.port), timeout=SECONDS) as one:
+        one.sendall(200 * b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        end = time.monotonic() + 20.0
+        while connections:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    service.stop()
+    assert "Exception" not in caplog.text
+
+
 def test_features_that_are_missing_are_counted(start):
     service = start()
     contexts = [{}, {"amount": None}, {"amount": 1.0}]

@@ -211,6 +211,7 @@ class Connection(HttpToolsProtocol):
     _unread: asyncio.TimerHandle | None = None  # while a client does not read
     _n_bytes = 0
     _number = 0
+    _cycles: tuple[Any, ...] = ()  # requests whose answers are not complete
 
     @property
     def is_idle(self) -> bool:
@@ -231,6 +232,8 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""
         self._stop_waiting()
+        for cycle in self._cycles:  # uvicorn tells only the last one, which may wait for others
+            cycle.disconnected = True
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -277,6 +280,7 @@ class Connection(HttpToolsProtocol):
         if len(self.connections) >= CONNECTIONS or len(self.tasks) >= CONNECTIONS:
             REFUSED["full"] += 1  # uvicorn answers 503
         super().on_headers_complete()
+        self._cycles = (*(one for one in self._cycles if not one.response_complete), self.cycle)
 
     def _await_headers(self) -> None:
         self._stop_waiting()
