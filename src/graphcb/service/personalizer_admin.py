@@ -5,6 +5,7 @@ are the problem file; its model is the learner. What has no meaning here is refu
 """
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Callable
@@ -34,6 +35,7 @@ _DURATION = re.compile(
 )
 _MADE_AT = "(SELECT made_at FROM graphcb_decisions WHERE position > ? ORDER BY position"
 _SPAN = f"SELECT {_MADE_AT} LIMIT 1), {_MADE_AT} DESC LIMIT 1)"
+_LATEST = f"SELECT max(made_at) FROM {_MADE_AT} DESC LIMIT 1000) AS latest"  # of many clocks
 
 
 class Configuration(msgspec.Struct, rename="camel"):
@@ -184,8 +186,15 @@ async def show_log(call: Call) -> LogProperties:
 
 
 async def delete_log(call: Call) -> None:
-    """Remove all decisions; the model stays. It is done to its end even if nobody waits."""
-    await call.service.in_background(prune(call.service.desk, time.time() + 1.0))
+    """Remove all decisions up to now; the model stays. It goes on even if nobody waits."""
+
+    def look(together: Together) -> float | None:
+        latest = together.storage.execute(_LATEST, (together.pending.start.cut,))[0][0]
+        return None if latest is None else math.nextafter(latest, math.inf)
+
+    before = await call.service.desk.ask(look)
+    if before is not None:
+        await call.service.in_background(prune(call.service.desk, before))
 
 
 def refused(text: str) -> Callable[[Call], Any]:
