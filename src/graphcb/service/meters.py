@@ -59,7 +59,7 @@ def _took(what: str, read: Callable[[Desk], Took | None]) -> tuple[Meter, Meter]
 
 
 def _alarms(desk: Desk, metrics: "Metrics") -> Values:
-    return [((one.kind, one.name), one.since if one.is_on else 0) for one in desk.alarms]
+    return [((one.kind, one.name), one.since if one.is_on else 0) for one in metrics.model.alarms]
 
 
 def _missing(desk: Desk, metrics: "Metrics") -> Values:
@@ -113,7 +113,7 @@ METERS = (
     ),
     _gauge(
         "graphcb_match_rate", "How often a shadow plays as the baseline.",
-        lambda desk, metrics: desk.match_rate,
+        lambda desk, metrics: metrics.model.match_rate,
     ),
     _gauge(
         "graphcb_clock_jump_seconds", "The last jump of the clock.",

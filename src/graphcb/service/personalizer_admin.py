@@ -23,6 +23,7 @@ from graphcb.problems import Learner, Problem
 from graphcb.problems.baselines import Baseline
 from graphcb.problems.defaults import Defaults, read_defaults
 from graphcb.saving import from_bytes, to_bytes
+from graphcb.service.aside import aside
 from graphcb.service.errors import Refused
 from graphcb.service.requests import ProblemRequest, as_problem
 from graphcb.service.routing import Call, Content
@@ -109,7 +110,8 @@ async def change_configuration(call: Call) -> Configuration:
 async def show_settings(call: Call) -> LearningSettings:
     """The agent, and the problem as TOML."""
     desk = call.service.desk
-    return LearningSettings(desk.played_by, desk.problem.to_toml())
+    agent = await aside(lambda: desk.played_by)  # which may wait for a transaction
+    return LearningSettings(agent, desk.problem.to_toml())
 
 
 async def change_settings(call: Call) -> LearningSettings:

@@ -124,11 +124,13 @@ async def _show_versions(call: Call) -> answers.VersionsAnswer:
 
 
 async def _show_status(call: Call) -> answers.StatusAnswer:
+    await call.service.metrics.look(call.service.desk)
     return status_of(call.service.desk, call.service.metrics)
 
 
 async def _show_live(call: Call) -> Content:
     service = call.service
+    await service.metrics.look(service.desk)
     found = await service.watcher.look(lambda: process_of(service.desk, service.metrics))
     if found is None:
         text = "the numbers are not ready: machine code may have to be compiled, up to 15 s"
@@ -138,6 +140,7 @@ async def _show_live(call: Call) -> Content:
 
 
 async def _show_metrics(call: Call) -> Content:
+    await call.service.metrics.look(call.service.desk)
     await measure_log(call.service.desk, call.service.metrics)
     text = call.service.metrics.to_text(call.service.desk)
     return Content(text, b"text/plain; version=0.0.4; charset=utf-8")
