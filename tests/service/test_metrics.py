@@ -135,7 +135,9 @@ def test_a_look_at_the_service_waits_for_no_transaction(start, monkeypatch):
 
     waiting = service._run(held())
     assert begun.wait(60.0)
-    for path in ("/v1/status", "/v1/live", "/metrics", "/livez"):
+    paths = ("/v1/status", "/v1/live", "/metrics", "/livez", "/v1/problem", "/v1/versions", "/",
+             "/openapi.json", "/personalizer/configurations/service")  # fmt: skip
+    for path in paths:
         assert service.ask("GET", path)[0] == 200
     release.set()
     waiting.result(60.0)

@@ -138,7 +138,7 @@ async def _evaluate(call: Call, content: dict[str, Any], running: Running, job: 
     try:
         found, said = await asyncio.to_thread(_output, process, job)
         if process.returncode == 0:
-            after |= json.loads(found)
+            after |= json.loads(call.service.cleaned(found.decode()))
         elif running in _RUNNING:  # it was not deleted
             LOGGER.warning("an evaluation failed: %s", said.decode(errors="replace")[-300:])
     except subprocess.TimeoutExpired:

@@ -116,7 +116,7 @@ async def _forget_now(call: Call) -> answers.ForgottenAnswer:
 
     receipt = await desk.ask(forget, is_long=True)
     left = "" if isinstance(desk.policy, Decider) else await asyncio.to_thread(desk.policy.scrub)
-    return answers.ForgottenAnswer(*receipt, left)
+    return answers.ForgottenAnswer(*receipt, call.service.cleaned(left))
 
 
 async def _show_versions(call: Call) -> answers.VersionsAnswer:
