@@ -118,9 +118,9 @@ def cells(text):
 
 def on_the_page(problem):
     with Policy("log.db") as policy:
-        watch = Watch(policy.location, policy.versions, pause=0.0)
-        with watch.looking():
-            found = rules_of(problem, watch.tally, Units(problem), None)
+        watch = Watch(policy.location, policy.versions)
+        watch.look()
+        found = rules_of(problem, watch.tally, Units(problem), None)
         watch.close()
     return found
 

@@ -37,10 +37,10 @@ def play(policy, action, n):
 
 def rules(policy, **settings):
     """The rules as a watch sees them."""
-    watch = Watch(policy.location, only(BUDGET), pause=0.0, **settings)
-    with watch.looking():
-        tally = watch.tally
-        found = rules_of(tally.problem, tally, Units(tally.problem), None)
+    watch = Watch(policy.location, only(BUDGET), **settings)
+    watch.look()
+    tally = watch.tally
+    found = rules_of(tally.problem, tally, Units(tally.problem), None)
     watch.close()
     return found
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import asdict
 
 from graphcb.agents.baselines import FIRST
 from graphcb.decisions.together import Together
@@ -259,18 +260,15 @@ def _as_configuration(problem: Problem, changed_at: float) -> Configuration:
 def _configured(problem: Problem, asked: Configuration) -> Problem:
     """The problem as a configuration says."""
     now = _as_configuration(problem, 0.0)
+    given = {name: value for name, value in asdict(asked).items() if value is not None}
+    whole = asdict(now) | given
     fixed = ("model_export_frequency", "model_retrain_days", "is_auto_optimization_enabled")
     for name in (*fixed, "log_mirror_enabled"):
-        wanted, there_is = getattr(asked, name), getattr(now, name)
-        if wanted is not None and wanted != there_is:
+        wanted, there_is = whole[name], getattr(now, name)
+        if wanted != there_is:
             shown = msgspec.json.encode(there_is).decode()
             title = re.sub("_(.)", lambda found: found[1].upper(), name)
             raise ValueError(f"`{title}` must be {shown} here, or left out, got {wanted!r}")
-    whole = {
-        name: getattr(now if given is None else asked, name)
-        for name in Configuration.__struct_fields__
-        for given in [getattr(asked, name)]
-    }
     table: dict[str, Any] = {}
     waiting = read_duration("rewardWaitTime", whole["reward_wait_time"])
     if waiting > 0.0:

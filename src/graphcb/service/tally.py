@@ -94,7 +94,6 @@ class VersionResult(NamedTuple):
     """The results of a version; `is_whole` says that no decision was passed over."""
 
     n: int
-    n_settled: int
     policy: Judged | None
     is_whole: bool
 
@@ -212,7 +211,7 @@ class LiveTally:
     def result(self) -> VersionResult:
         """What is known of the version so far."""
         policy = self.judge.policy() if self.has_estimates else None
-        return VersionResult(self.n, self.judge.n, policy, self.is_whole)
+        return VersionResult(self.n, policy, self.is_whole)
 
     def decided(self, made: LoggedDecision) -> None:
         """Count a decision."""

@@ -41,13 +41,13 @@ class Viewer:
 
     def __init__(self, location: str) -> None:
         with DecisionLog(location) as log:
-            self.watch = Watch(location, log.versions, pause=0.0)
+            self.watch = Watch(location, log.versions)
 
     def ask(self, request: bytes) -> bytes:
         """Read what is new, and answer."""
         process = msgspec.json.decode(request, type=ProcessShown)
-        with self.watch.looking():
-            return msgspec.json.encode(live_of(self.watch, process))
+        self.watch.look()
+        return msgspec.json.encode(live_of(self.watch, process))
 
     def close(self) -> None:
         """Close the log."""
