@@ -120,7 +120,7 @@ def on_the_page(problem):
     with Policy("log.db") as policy:
         watch = Watch(policy.location, policy.versions)
         watch.look()
-        found = rules_of(problem, watch.tally, Units(problem), None)
+        found = rules_of(watch.tally, Units(problem), None)
         watch.close()
     return found
 

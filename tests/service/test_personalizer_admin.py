@@ -187,8 +187,6 @@ def test_evaluations_are_our_estimates(service, client):
     cold = Problem("each round", feedback="rewards", range=(0.0, 1.0), explore=0.5)
     policies = [{"name": "bold", "arguments": cold.to_toml()}]
     client.create_evaluation("one", {"name": "first", **times, "policies": policies})
-    with pytest.raises(HttpResponseError, match="exists already"):
-        client.create_evaluation("one", {"name": "first", **times})
     end = time.monotonic() + 120.0
     while (found := client.get_evaluation("one", start_time=first, end_time=last))[
         "status"
@@ -196,6 +194,10 @@ def test_evaluations_are_our_estimates(service, client):
         assert time.monotonic() < end
         time.sleep(0.2)
     assert found["status"] == "Succeeded"
+    while evaluations._RUNNING:
+        time.sleep(0.01)
+    with pytest.raises(HttpResponseError, match="exists already"):
+        client.create_evaluation("one", {"name": "first", **times})
     by_name = {one["name"]: one for one in found["content"]["value"]}
     assert set(by_name) == {"Online", "Baseline", "Random", "bold"}
     for one in by_name.values():

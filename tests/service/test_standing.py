@@ -40,7 +40,7 @@ def rules(policy, **settings):
     watch = Watch(policy.location, only(BUDGET), **settings)
     watch.look()
     tally = watch.tally
-    found = rules_of(tally.problem, tally, Units(tally.problem), None)
+    found = rules_of(tally, Units(tally.problem), None)
     watch.close()
     return found
 

@@ -42,8 +42,7 @@ VERSIONS = ("/v1.0", "", "/v1.1-preview.1", "/v1.1-preview.2", "/v1.1-preview.3"
 async def _rank(call: Call) -> RankAnswer:
     asked, limits = call.body, call.service.limits
     features = _features(asked.actions, limits)
-    excluded = set(asked.excluded_actions or ())
-    left = {name: value for name, value in features.items() if name not in excluded}
+    left = _without(asked.excluded_actions, features)
     context = _merged("contextFeatures", asked.context_features, limits)
     problem, owner = call.service.desk.problem, owner_of(call.client)
     one = _round(problem, context, left)
@@ -95,8 +94,7 @@ async def _rank_slots(call: Call) -> SlotsAnswer:
             chosen: dict[str, str] = {}
             with together.all_or_none():
                 for slot in asked.slots:
-                    out = {*(slot.excluded_actions or ()), *chosen.values()}
-                    left = {name: value for name, value in features.items() if name not in out}
+                    left = _without(slot.excluded_actions, features, *chosen.values())
                     left = _baseline_first(problem, slot, left)
                     one = _round(problem, contexts[slot.id], left)
                     decision = together.decide(one.context, one.graph, one.actions)
@@ -106,7 +104,9 @@ async def _rank_slots(call: Call) -> SlotsAnswer:
             events.add(known)
         else:
             chosen = {
-                slot.id: _ranked(together, known, slot.id, _left(features, slot))[0]
+                slot.id: _ranked(
+                    together, known, slot.id, _without(slot.excluded_actions, features)
+                )[0]
                 for slot in asked.slots
             }
         return SlotsAnswer(known.name, [ChosenAction(*pair) for pair in chosen.items()])
@@ -131,9 +131,9 @@ def _ranked(
     return action, probabilities
 
 
-def _left(features: dict[str, Any], slot: Slot) -> dict[str, Any]:
-    excluded = slot.excluded_actions or ()
-    return {name: value for name, value in features.items() if name not in excluded}
+def _without(excluded: list[str] | None, features: dict[str, Any], *taken: str) -> dict[str, Any]:
+    out = {*(excluded or ()), *taken}
+    return {name: value for name, value in features.items() if name not in out}
 
 
 def _baseline_first(problem: Problem, slot: Slot, left: dict[str, Any]) -> dict[str, Any]:

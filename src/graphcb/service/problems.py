@@ -4,7 +4,7 @@ import asyncio
 import math
 import random
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphcb.decisions import LogError
 from graphcb.service.admission import Admission, RequestLimits
@@ -17,6 +17,9 @@ from graphcb.service.metrics import Metrics
 from graphcb.service.overview import ROUTES, ProblemStanding
 from graphcb.service.routing import PROBLEMS, Route
 
+if TYPE_CHECKING:
+    from graphcb.decisions.learners import Learners
+
 AGAIN = 0.5  # seconds until a log that could not be opened is tried again
 MOST_RARELY = 30.0  # seconds between two trials of what does not depend on other processes
 LOOK_EVERY = 0.5  # seconds between two looks at how many learners there are
@@ -24,12 +27,6 @@ STARTING = "it is starting"
 NO_LOG = "its log cannot be opened, or another process has it"
 NOT_IN_ORDER = "its file, keys or log are not in order; the service's own log says why"
 ELSEWHERE = "it is left to another learner"
-
-
-class Sharing(Protocol):
-    """How many processes share the problems, this one included."""
-
-    n: int
 
 
 class Opening(NamedTuple):
@@ -54,7 +51,7 @@ class Problems:
         openings: Mapping[str, Callable[[], Service]],
         *,
         is_local: bool = True,
-        sharing: Sharing | None = None,
+        sharing: "Learners | None" = None,
         say: Callable[[str, Service], None] = lambda name, service: None,
     ) -> None:
         self.limits, self.metrics = RequestLimits(), Metrics()

@@ -1,18 +1,15 @@
 """How limits, budgets, the baseline and defaults stand in what a tally has seen."""
 
 from graphcb.evaluation.standing import standings
-from graphcb.problems import Problem
 from graphcb.service.live_answers import RuleAnswer
 from graphcb.service.tally import LiveTally
 from graphcb.service.units import Units
 
 
-def rules_of(
-    problem: Problem, tally: LiveTally, units: Units, rule: str | None
-) -> list[RuleAnswer]:
+def rules_of(tally: LiveTally, units: Units, rule: str | None) -> list[RuleAnswer]:
     """All guardrails; `rule` is the action of the baseline, where it can be estimated."""
     kept = tally.keeping.kept(tally.known_budgets)
-    found = standings(problem, kept, keeps_up=keeps_up(tally, units, rule))
+    found = standings(tally.problem, kept, keeps_up=keeps_up(tally, units, rule))
     return [RuleAnswer(*one) for one in found]
 
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 import msgspec
 
@@ -24,18 +23,6 @@ IDLE = 60.0  # seconds without a look after which the process ends
 _NICE = 5  # it makes way for the service where there are too few cores
 
 
-class Worker(Protocol):
-    """Answers a look at a log."""
-
-    def ask(self, request: bytes) -> bytes:
-        """The LiveAnswer to a ProcessShown, both as JSON."""
-        ...
-
-    def close(self) -> None:
-        """Stop."""
-        ...
-
-
 class Viewer:
     """Answers in this process."""
 
@@ -44,7 +31,7 @@ class Viewer:
             self.watch = Watch(location, log.versions)
 
     def ask(self, request: bytes) -> bytes:
-        """Read what is new, and answer."""
+        """Read what is new, and turn a ProcessShown into a LiveAnswer, both as JSON."""
         process = msgspec.json.decode(request, type=ProcessShown)
         self.watch.look()
         return msgspec.json.encode(live_of(self.watch, process))
@@ -96,10 +83,14 @@ class Watcher:
     """
 
     def __init__(
-        self, location: str, *, start: Callable[[str], Worker] = Process, pause: float = PAUSE
+        self,
+        location: str,
+        *,
+        start: Callable[[str], Viewer | Process] = Process,
+        pause: float = PAUSE,
     ) -> None:
         self._location, self.start, self.pause = location, start, pause
-        self._worker: Worker | None = None
+        self._worker: Viewer | Process | None = None
         self._making: asyncio.Future[bytes] | None = None
         self._next = self._looked = 0.0
         self._is_closed = False
