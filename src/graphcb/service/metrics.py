@@ -5,6 +5,7 @@ import contextlib
 import math
 import time
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -59,9 +60,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self.started: float = time.time()
-        self.answers: dict[tuple[str, int], int] = {}
-        self.latencies: dict[str, Latencies] = {}
-        self.missing: dict[str, int] = {}
+        self.answers: Counter[tuple[str, int]] = Counter()
+        self.latencies: defaultdict[str, Latencies] = defaultdict(Latencies)
+        self.missing: Counter[str] = Counter()  # contexts, by a feature that they must have
         self.log_bytes: float | None = None
         self.measured = -math.inf  # when it was measured on a server
         self.model: ModelSeen = ModelSeen([], None, "")
@@ -70,16 +71,8 @@ class Metrics:
 
     def note(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
-        key = route, status
-        self.answers[key] = self.answers.get(key, 0) + 1
-        latencies = self.latencies.get(route)
-        if latencies is None:
-            latencies = self.latencies[route] = Latencies()
-        latencies.add(seconds)
-
-    def note_missing(self, feature: str) -> None:
-        """Count a context without a feature that it must have."""
-        self.missing[feature] = self.missing.get(feature, 0) + 1
+        self.answers[route, status] += 1
+        self.latencies[route].add(seconds)
 
     async def look(self, desk: Desk) -> None:
         """Look at the model in a thread, and wait for that a moment.

@@ -2,7 +2,7 @@
 
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -68,9 +68,7 @@ class ReadyAnswer(msgspec.Struct):
 
 
 def _problems(call: Call) -> "Problems":
-    problems: Any = call.service  # of these routes
-    found: Problems = problems
-    return found
+    return cast("Problems", call.service)  # of these routes
 
 
 async def _list(call: Call) -> ProblemsAnswer:

@@ -178,139 +178,102 @@ def _rank_example(problem: Problem) -> dict[str, Any]:
     return {"contextFeatures": [decision_example(problem)["context"]], "actions": actions}
 
 
-def _slots_example(problem: Problem) -> dict[str, Any]:
-    return {**_rank_example(problem), "slots": [{"id": "top", "baselineAction": "first"}]}
-
-
-def _reward_example(problem: Problem) -> dict[str, Any]:
-    return {"value": problem.scale[1]}
-
-
-def _slots_reward_example(problem: Problem) -> dict[str, Any]:
-    return {"reward": [{"slotId": "top", "value": problem.scale[1]}]}
-
-
-def _post(path: str, scope: str, handler: Handler, summary: str, **more: Any) -> Route:
-    return _route("POST", path, scope, handler, summary, **{"status": 204, **more})
-
-
 def _route(
     method: str, path: str, scope: str, handler: Handler, summary: str, **more: Any
 ) -> Route:
-    paths = [f"/personalizer{version}{path}" for version in VERSIONS]
-    return Route(method, paths[0], scope, handler, summary, also_at=tuple(paths[1:]), **more)
+    first, *others = (f"/personalizer{version}{path}" for version in VERSIONS)
+    also = tuple(others)
+    return Route(method, first, scope, handler, f"Personalizer: {summary}", also_at=also, **more)
 
 
+_NO_DEFAULT = "there are no default settings here; return to a version by /v1/rollback"
+_NO_SEARCH = "evaluations do not look for settings here; change the problem instead"
 _NO_IMPORTANCES = (
     "feature importances are not jobs of this service; graphcb.evaluation.importances(log) has "
     "them, and GET /v1/decisions/{id}/explanation says why a decision was made"
 )
-
-
-def _settings_example(problem: Problem) -> dict[str, Any]:
-    return {"name": "next", "arguments": requests.problem_example(problem)["toml"]}
-
-
-def _evaluation_example(problem: Problem) -> dict[str, Any]:
-    return {"name": "May", "startTime": "2024-05-01T00:00:00Z", "endTime": "2024-06-01T00:00:00Z"}
-
-
+_TIMES = {"startTime": "2024-05-01T00:00:00Z", "endTime": "2024-06-01T00:00:00Z"}
+_EVENT, _SLOTS_EVENT = "/events/{id}", "/multislot/events/{id}"
 _SERVICE, _POLICY = "/configurations/service", "/configurations/policy"
-_EVALUATION, _IMPORTANCE = "/evaluations/{id}", "/featureImportances/{id}"
-ADMIN = (
+_EVALUATION, _IMPORTANCES = "/evaluations/{id}", "/featureImportances"
+
+ROUTES = (
     _route(
-        "GET", _SERVICE, "read", admin.show_configuration, "Personalizer: its configuration",
+        "POST", "/rank", "decide", _rank, "rank actions",
+        takes=RankRequest, example=_rank_example, gives=(RankAnswer,), status=201,
+    ),
+    _route(
+        "POST", f"{_EVENT}/reward", "feedback", reward, "reward an event", status=204,
+        takes=RewardRequest, example=lambda problem: {"value": problem.scale[1]},
+    ),
+    _route("POST", f"{_EVENT}/activate", "feedback", activate, "activate an event", status=204),
+    _route(
+        "POST", "/multislot/rank", "decide", _rank_slots, "rank actions for slots",
+        takes=SlotsRequest, gives=(SlotsAnswer,), status=201,
+        example=lambda problem: {
+            **_rank_example(problem), "slots": [{"id": "top", "baselineAction": "first"}]
+        },
+    ),
+    _route(
+        "POST", f"{_SLOTS_EVENT}/reward", "feedback", reward_slots, "reward slots", status=204,
+        takes=SlotsRewardRequest,
+        example=lambda problem: {"reward": [{"slotId": "top", "value": problem.scale[1]}]},
+    ),
+    _route(
+        "POST", f"{_SLOTS_EVENT}/activate", "feedback", activate, "activate an event with slots",
+        status=204,
+    ),
+    _route(
+        "GET", _SERVICE, "read", admin.show_configuration, "its configuration",
         gives=(admin.Configuration,),
     ),
     _route(
-        "PUT", _SERVICE, "admin", admin.change_configuration, "Personalizer: configure it",
+        "PUT", _SERVICE, "admin", admin.change_configuration, "configure it",
         takes=admin.Configuration, example=lambda problem: {"explorationPercentage": 0.02},
         gives=(admin.Configuration,),
     ),
     _route(
-        "GET", _POLICY, "read", admin.show_settings, "Personalizer: its learning settings",
+        "GET", _POLICY, "read", admin.show_settings, "its learning settings",
         gives=(admin.LearningSettings,),
     ),
     _route(
-        "PUT", _POLICY, "admin", admin.change_settings, "Personalizer: change learning settings",
-        takes=admin.LearningSettings, example=_settings_example, gives=(admin.LearningSettings,),
+        "PUT", _POLICY, "admin", admin.change_settings, "change learning settings",
+        takes=admin.LearningSettings, gives=(admin.LearningSettings,),
+        example=lambda problem: {
+            "name": "next", "arguments": requests.problem_example(problem)["toml"]
+        },
     ),
+    _route("GET", "/model", "admin", admin.export_model, "export the model"),
+    _route("PUT", "/model", "admin", admin.import_model, "import a model", takes=bytes, status=204),
+    _route("DELETE", "/model", "admin", admin.reset_model, "reset the model", status=204),
     _route(
-        "DELETE", _POLICY, "admin",
-        admin.refused("there are no default settings here; return to a version by /v1/rollback"),
-        "Personalizer: reset learning settings (refused)",
-    ),
-    _route(
-        "POST", "/configurations/applyFromEvaluation", "admin",
-        admin.refused("evaluations do not look for settings here; change the problem instead"),
-        "Personalizer: apply settings from an evaluation (refused)",
-    ),
-    _route("GET", "/model", "admin", admin.export_model, "Personalizer: export the model"),
-    _route(
-        "PUT", "/model", "admin", admin.import_model, "Personalizer: import a model",
-        takes=bytes, status=204,
-    ),
-    _route(
-        "DELETE", "/model", "admin", admin.reset_model, "Personalizer: reset the model", status=204
-    ),
-    _route(
-        "GET", "/model/properties", "read", admin.show_model, "Personalizer: age of the model",
+        "GET", "/model/properties", "read", admin.show_model, "age of the model",
         gives=(admin.ModelProperties,),
     ),
     _route(
-        "GET", "/logs/properties", "read", admin.show_log, "Personalizer: times in the log",
+        "GET", "/logs/properties", "read", admin.show_log, "times in the log",
         gives=(admin.LogProperties,),
     ),
-    _route("DELETE", "/logs", "admin", admin.delete_log, "Personalizer: empty the log", status=204),
+    _route("DELETE", "/logs", "admin", admin.delete_log, "empty the log", status=204),
     _route(
-        "PUT", _EVALUATION, "admin", evaluations.create_evaluation,
-        "Personalizer: begin an evaluation",
-        takes=evaluations.EvaluationRequest, example=_evaluation_example,
+        "PUT", _EVALUATION, "admin", evaluations.create_evaluation, "begin an evaluation",
+        takes=evaluations.EvaluationRequest, example=lambda problem: {"name": "May", **_TIMES},
     ),
+    _route("GET", _EVALUATION, "read", evaluations.show_evaluation, "an evaluation"),
     _route(
-        "GET", _EVALUATION, "read", evaluations.show_evaluation, "Personalizer: an evaluation"
+        "DELETE", _EVALUATION, "admin", evaluations.delete_evaluation, "delete an evaluation",
+        status=204,
     ),
-    _route(
-        "DELETE", _EVALUATION, "admin", evaluations.delete_evaluation,
-        "Personalizer: delete an evaluation", status=204,
-    ),
-    _route(
-        "GET", "/evaluations", "read", evaluations.list_evaluations, "Personalizer: evaluations"
-    ),
+    _route("GET", "/evaluations", "read", evaluations.list_evaluations, "evaluations"),
     *(
-        _route(
-            method, path, "admin", admin.refused(_NO_IMPORTANCES),
-            "Personalizer: feature importances (refused)",
+        _route(method, path, "admin", admin.refused(why), f"{summary} (refused)")
+        for method, path, summary, why in (
+            ("DELETE", _POLICY, "reset learning settings", _NO_DEFAULT),
+            ("POST", "/configurations/applyFromEvaluation", "apply an evaluation", _NO_SEARCH),
+            ("GET", _IMPORTANCES, "feature importances", _NO_IMPORTANCES),
+            ("GET", f"{_IMPORTANCES}/{{id}}", "feature importances", _NO_IMPORTANCES),
+            ("PUT", f"{_IMPORTANCES}/{{id}}", "feature importances", _NO_IMPORTANCES),
+            ("DELETE", f"{_IMPORTANCES}/{{id}}", "feature importances", _NO_IMPORTANCES),
         )
-        for method, path in (
-            ("GET", "/featureImportances"), ("GET", _IMPORTANCE),
-            ("PUT", _IMPORTANCE), ("DELETE", _IMPORTANCE),
-        )
     ),
-)  # fmt: skip
-
-
-ROUTES = (
-    _post(
-        "/rank", "decide", _rank, "Personalizer: rank actions",
-        takes=RankRequest, example=_rank_example, gives=(RankAnswer,), status=201,
-    ),
-    _post(
-        "/events/{id}/reward", "feedback", reward, "Personalizer: reward an event",
-        takes=RewardRequest, example=_reward_example,
-    ),
-    _post("/events/{id}/activate", "feedback", activate, "Personalizer: activate an event"),
-    _post(
-        "/multislot/rank", "decide", _rank_slots, "Personalizer: rank actions for slots",
-        takes=SlotsRequest, example=_slots_example, gives=(SlotsAnswer,), status=201,
-    ),
-    _post(
-        "/multislot/events/{id}/reward", "feedback", reward_slots, "Personalizer: reward slots",
-        takes=SlotsRewardRequest, example=_slots_reward_example,
-    ),
-    _post(
-        "/multislot/events/{id}/activate", "feedback", activate,
-        "Personalizer: activate an event with slots",
-    ),
-    *ADMIN,
 )  # fmt: skip

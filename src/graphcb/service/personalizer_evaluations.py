@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -233,7 +232,7 @@ def results(location: str, first: float, last: float, policies: list[Any]) -> di
     with DecisionLog(location) as log:
         value_range = log.versions.range
         for name, source, arguments, target in targets:
-            rows = _between(log, first, last)
+            rows = (row for row in log if first <= row.made_at <= last)
             judged = evaluate(rows, target, loss_range=value_range)
             one = {"name": name, "arguments": arguments, "policySource": source, "slotId": ""}
             found.append({**one, "summary": _summary(judged)})
@@ -242,10 +241,6 @@ def results(location: str, first: float, last: float, policies: list[Any]) -> di
 
 def _first(row: LoggedDecision) -> Floats:
     return np.asarray(np.eye(1, row.probabilities.size)[0])
-
-
-def _between(log: DecisionLog, first: float, last: float) -> Iterator[LoggedDecision]:
-    return (row for row in log if first <= row.made_at <= last)
 
 
 def _summary(judged: Evaluation) -> dict[str, Any]:
