@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from graphcb.service.admission import WORK_BYTES, ClientGone, read_body
-from graphcb.service.errors import CODES, PERSONALIZER_CODES, RETRY, Refused, as_refusal
+from graphcb.service.errors import RETRY, Refused, as_refusal
 from graphcb.service.messages import REQUEST, request_id
 from graphcb.service.personalizer_admin import MODEL_BYTES
 from graphcb.service.routing import Call, Content, Route, Router
@@ -70,8 +70,8 @@ class Application:
             takes_input = route is not None and (route.takes is not None or bool(name))
             refusal = as_refusal(problem, at_fault=takes_input)
             refusal.message = service.cleaned(refusal.message)
-            codes = PERSONALIZER_CODES if b"/personalizer/" in scope["raw_path"] else CODES
-            status, content, headers = refusal.status, refusal.to_json(codes), refusal.headers
+            status, headers = refusal.status, refusal.headers
+            content = refusal.to_json(scope["raw_path"])
             if status >= 500:
                 headers = (*headers, (b"x-request-id", (request_id() or "").encode("latin-1")))
         await send_answer(send, status, content, kind, headers)

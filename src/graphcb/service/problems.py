@@ -90,7 +90,9 @@ class Problems:
             refusal = Refused(503, f"the problem is not served here: {self._reasons[name]}", RETRY)
         else:
             refusal = Refused(404, "there is no such problem; /v1/problems lists what there is")
-        await send_answer(send, refusal.status, refusal.to_json(), headers=refusal.headers)
+        await send_answer(
+            send, refusal.status, refusal.to_json(scope["raw_path"]), headers=refusal.headers
+        )
 
     def seconds_for(self, route: Route) -> float:
         """How long an answer may take."""

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from graphcb.service.errors import LOGGER
+from graphcb.service.application import send_answer
+from graphcb.service.errors import CLOSE, LOGGER, RETRY, Refused
 from graphcb.service.refused_connections import REFUSED
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
@@ -109,7 +110,6 @@ def new_server(app: Any, tls: Tls | None = None) -> uvicorn.Server:
         ssl_certfile=None if tls is None else tls.cert,
         ssl_keyfile=None if tls is None else tls.key,
         server_header=False,
-        limit_concurrency=CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=LAST_ANSWERS,
     )
@@ -277,9 +277,12 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The headers have arrived in time."""
         self._stop_waiting()
+        app = self.app
         if len(self.connections) >= CONNECTIONS or len(self.tasks) >= CONNECTIONS:
-            REFUSED["full"] += 1  # uvicorn answers 503
+            REFUSED["full"] += 1
+            self.app = _refuse  # uvicorn's own limit says nothing that clients can read
         super().on_headers_complete()
+        self.app = app
         self._cycles = (*(one for one in self._cycles if not one.response_complete), self.cycle)
 
     def _await_headers(self) -> None:
@@ -299,6 +302,11 @@ class Connection(HttpToolsProtocol):
         if self._late is not None:
             self._late.cancel()
             self._late = None
+
+
+async def _refuse(scope: Any, receive: Any, send: Any) -> None:
+    refusal = Refused(503, "there are too many connections; try again", (*RETRY, *CLOSE))
+    await send_answer(send, refusal.status, refusal.to_json(), headers=refusal.headers)
 
 
 def _make_room(connections: "set[Any]") -> None:
