@@ -82,6 +82,7 @@ def test_defaults_prunes_and_checkpoints(start):
     until(lambda: service.service.desk.last_prune is not None)
     found = metrics(service)
     assert found["graphcb_defaults_total"] == 3
+    assert found["graphcb_withheld_defaults_total"] == 0
     assert before < found["graphcb_prune_time_seconds"] < time.time()
     assert 0.0 <= found["graphcb_prune_seconds"] < 60.0
     assert "graphcb_checkpoint_seconds" not in found  # none was stored yet
@@ -89,7 +90,9 @@ def test_defaults_prunes_and_checkpoints(start):
     assert status == 400
     changed = Problem(["a", "b", "c"], feedback="rewards")
     assert service.call("POST", "/v1/problem", {"toml": changed.to_toml()})[0] == 200
+    service.service.desk.n_withheld = 5
     found = metrics(service)
+    assert found["graphcb_withheld_defaults_total"] == 5
     assert before < found["graphcb_checkpoint_time_seconds"] < time.time()
     assert 0.0 < found["graphcb_checkpoint_seconds"] < 60.0
 
@@ -139,9 +142,11 @@ def test_a_look_at_the_service_waits_for_no_transaction(start, monkeypatch):
              "/openapi.json", "/personalizer/configurations/service")  # fmt: skip
     for path in paths:
         assert service.ask("GET", path)[0] == 200
+    n_looks = [one.name for one in threading.enumerate()].count("graphcb-aside")
     release.set()
     waiting.result(60.0)
     assert was_in_time == [True]
+    assert n_looks == 1  # which all of them waited for
     monkeypatch.setattr("graphcb.service.metrics.LOOK_EVERY", 0.0)
     assert service.call("GET", "/v1/live")[1]["service"]["agent"] == "InformationDirected"
 
