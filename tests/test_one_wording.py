@@ -10,7 +10,6 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 from graphcb import Policy, Problem
 from graphcb.cli import main
 from graphcb.service.standing import rules_of
-from graphcb.service.units import Units
 from graphcb.service.watching import Watch
 
 ACTIONS = ["approve", "call", "review"]
@@ -120,7 +119,7 @@ def on_the_page(problem):
     with Policy("log.db") as policy:
         watch = Watch(policy.location, policy.versions)
         watch.look()
-        found = rules_of(watch.tally, Units(problem), None)
+        found = rules_of(watch.tally, None)
         watch.close()
     return found
 

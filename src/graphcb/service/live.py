@@ -59,7 +59,7 @@ def live_of(watch: Watch, process: ProcessShown) -> LiveAnswer:
         exploration=_exploration(tally, units, now),
         feedback=_feedback(tally),
         match_rate=process.match_rate,
-        rules=rules_of(tally, units, rule),
+        rules=rules_of(tally, rule),
         graph=_graph(problem),
         alarms=process.alarms,
         service=process.service,

@@ -66,17 +66,14 @@ def _missing(desk: Desk, metrics: "Metrics") -> Values:
     return [((feature,), count) for feature, count in sorted(metrics.missing.items())]
 
 
-def _refused(desk: Desk, metrics: "Metrics") -> Values:
-    return [((reason,), count) for reason, count in REFUSED.items()]
-
-
 METERS = (
     Meter(
         "graphcb_missing_features", "counter", "Contexts without this feature.", _missing,
         ("feature",),
     ),
     Meter(
-        "graphcb_refused_connections", "counter", "Connections refused or closed.", _refused,
+        "graphcb_refused_connections", "counter", "Connections refused or closed.",
+        lambda desk, metrics: [((reason,), count) for reason, count in REFUSED.items()],
         ("reason",),
     ),
     _counter("graphcb_decisions", "Decisions in the log.", lambda desk: desk.n_decisions),

@@ -15,22 +15,10 @@ from graphcb.decisions.together import Together
 from graphcb.problems import Problem
 from graphcb.service import personalizer_admin as admin
 from graphcb.service import personalizer_evaluations as evaluations
+from graphcb.service import personalizer_messages as bodies
 from graphcb.service import requests
 from graphcb.service.admission import RequestLimits
 from graphcb.service.personalizer_events import Event, Events, claim_of, decided, owner_of
-from graphcb.service.personalizer_messages import (
-    ChosenAction,
-    Features,
-    RankableAction,
-    RankAnswer,
-    RankedAction,
-    RankRequest,
-    RewardRequest,
-    Slot,
-    SlotsAnswer,
-    SlotsRequest,
-    SlotsRewardRequest,
-)
 from graphcb.service.personalizer_rewards import activate, adds_up, reward, reward_slots
 from graphcb.service.requests import action_examples, check_size, count_features, decision_example
 from graphcb.service.routing import Call, Handler, Route
@@ -39,7 +27,7 @@ from graphcb.service.work import LONG_BATCH, note_rounds
 VERSIONS = ("/v1.0", "", "/v1.1-preview.1", "/v1.1-preview.2", "/v1.1-preview.3")
 
 
-async def _rank(call: Call) -> RankAnswer:
+async def _rank(call: Call) -> bodies.RankAnswer:
     asked, limits = call.body, call.service.limits
     features = _features(asked.actions, limits)
     left = _without(asked.excluded_actions, features)
@@ -48,7 +36,7 @@ async def _rank(call: Call) -> RankAnswer:
     one = _round(problem, context, left)
     note_rounds(call, [one])
 
-    def rank(together: Together) -> RankAnswer:
+    def rank(together: Together) -> bodies.RankAnswer:
         deferred, name = asked.defer_activation, asked.event_id
         is_kept = name is not None or deferred or adds_up(problem)
         events = Events(together) if is_kept else None
@@ -64,14 +52,14 @@ async def _rank(call: Call) -> RankAnswer:
             if events is not None:
                 events.add(Event(owner, event, {"": made.decision_id}, deferred, made_at=now))
         best_first = sorted(features, key=lambda n: (n != action, -probabilities.get(n, 0.0)))
-        ranking = [RankedAction(n, probabilities.get(n, 0.0)) for n in best_first]
-        return RankAnswer(ranking, event, action)
+        ranking = [bodies.RankedAction(n, probabilities.get(n, 0.0)) for n in best_first]
+        return bodies.RankAnswer(ranking, event, action)
 
     claims = claim_of(owner, asked.event_id)
     return await call.service.desk.ask(rank, claims=claims, client=call.client)
 
 
-async def _rank_slots(call: Call) -> SlotsAnswer:
+async def _rank_slots(call: Call) -> bodies.SlotsAnswer:
     asked, limits = call.body, call.service.limits
     problem, owner = call.service.desk.problem, owner_of(call.client)
     check_size("slots", len(asked.slots), limits.batch)
@@ -86,7 +74,7 @@ async def _rank_slots(call: Call) -> SlotsAnswer:
     check_size("actions of all slots together", len(contexts) * len(features), limits.in_all)
     note_rounds(call, [_round(problem, context, features) for context in contexts.values()])
 
-    def rank(together: Together) -> SlotsAnswer:
+    def rank(together: Together) -> bodies.SlotsAnswer:
         events = Events(together)
         known = None if asked.event_id is None else events.find(owner, asked.event_id)
         if known is None:
@@ -109,7 +97,9 @@ async def _rank_slots(call: Call) -> SlotsAnswer:
                 )[0]
                 for slot in asked.slots
             }
-        return SlotsAnswer(known.name, [ChosenAction(*pair) for pair in chosen.items()])
+        return bodies.SlotsAnswer(
+            known.name, [bodies.ChosenAction(*pair) for pair in chosen.items()]
+        )
 
     claims, is_long = claim_of(owner, asked.event_id), len(contexts) > LONG_BATCH
     return await call.service.desk.ask(rank, claims=claims, is_long=is_long, client=call.client)
@@ -136,7 +126,7 @@ def _without(excluded: list[str] | None, features: dict[str, Any], *taken: str) 
     return {name: value for name, value in features.items() if name not in out}
 
 
-def _baseline_first(problem: Problem, slot: Slot, left: dict[str, Any]) -> dict[str, Any]:
+def _baseline_first(problem: Problem, slot: bodies.Slot, left: dict[str, Any]) -> dict[str, Any]:
     """The actions of a slot, that of its baseline first where the first one is the baseline."""
     first = slot.baseline_action
     if problem.baseline is None or not problem.baseline.is_first or not left:
@@ -155,7 +145,7 @@ def _round(problem: Problem, context: dict[str, Any], actions: dict[str, Any]) -
     return NewRound(context, None, list(actions) if problem.has_fixed_actions else actions)
 
 
-def _features(actions: list[RankableAction], limits: RequestLimits) -> dict[str, Any]:
+def _features(actions: list[bodies.RankableAction], limits: RequestLimits) -> dict[str, Any]:
     check_size("actions", len(actions), limits.actions)
     found = {one.id: _merged(f"features of {one.id!r}", one.features, limits) for one in actions}
     if len(found) < len(actions):
@@ -163,7 +153,7 @@ def _features(actions: list[RankableAction], limits: RequestLimits) -> dict[str,
     return found
 
 
-def _merged(what: str, parts: Features | None, limits: RequestLimits) -> dict[str, Any]:
+def _merged(what: str, parts: bodies.Features | None, limits: RequestLimits) -> dict[str, Any]:
     """Objects merged into one; a name that is taken gets the number of its object in front."""
     merged: dict[str, Any] = {}
     for place, part in enumerate(parts or ()):
@@ -200,23 +190,23 @@ _EVALUATION, _IMPORTANCES = "/evaluations/{id}", "/featureImportances"
 ROUTES = (
     _route(
         "POST", "/rank", "decide", _rank, "rank actions",
-        takes=RankRequest, example=_rank_example, gives=(RankAnswer,), status=201,
+        takes=bodies.RankRequest, example=_rank_example, gives=(bodies.RankAnswer,), status=201,
     ),
     _route(
         "POST", f"{_EVENT}/reward", "feedback", reward, "reward an event", status=204,
-        takes=RewardRequest, example=lambda problem: {"value": problem.scale[1]},
+        takes=bodies.RewardRequest, example=lambda problem: {"value": problem.scale[1]},
     ),
     _route("POST", f"{_EVENT}/activate", "feedback", activate, "activate an event", status=204),
     _route(
         "POST", "/multislot/rank", "decide", _rank_slots, "rank actions for slots",
-        takes=SlotsRequest, gives=(SlotsAnswer,), status=201,
+        takes=bodies.SlotsRequest, gives=(bodies.SlotsAnswer,), status=201,
         example=lambda problem: {
             **_rank_example(problem), "slots": [{"id": "top", "baselineAction": "first"}]
         },
     ),
     _route(
         "POST", f"{_SLOTS_EVENT}/reward", "feedback", reward_slots, "reward slots", status=204,
-        takes=SlotsRewardRequest,
+        takes=bodies.SlotsRewardRequest,
         example=lambda problem: {"reward": [{"slotId": "top", "value": problem.scale[1]}]},
     ),
     _route(

@@ -144,8 +144,9 @@ async def _evaluate(call: Call, content: dict[str, Any], running: Running, job: 
         after["error"] = f"it took longer than {MOST_SECONDS:g} seconds; choose a shorter time"
     except asyncio.CancelledError:
         process.kill()
+    values = json.dumps(after), content["id"], json.dumps(content)  # unless it was deleted
     with contextlib.suppress(Refused, LogError):
-        await call.service.desk.ask(lambda together: _replace(together, content, after))
+        await call.service.desk.ask(lambda together: together.storage.execute(_REPLACE, values))
 
 
 def _output(process: "subprocess.Popen[bytes]", job: bytes) -> tuple[bytes, bytes]:
@@ -175,11 +176,6 @@ def _add(together: Together, content: dict[str, Any]) -> None:
     for one in known[: len(known) + 1 - MOST_KEPT]:
         together.storage.execute(_DELETE, (one["id"],))
     together.storage.execute(_INSERT, (content["id"], json.dumps(content)))
-
-
-def _replace(together: Together, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Store how an evaluation went, unless it was deleted meanwhile."""
-    together.storage.execute(_REPLACE, (json.dumps(after), before["id"], json.dumps(before)))
 
 
 def _get(together: Together, name: str) -> dict[str, Any]:

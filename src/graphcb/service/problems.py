@@ -173,7 +173,7 @@ class Problems:
                 continue
             self._n_claimed += 1
             try:
-                service = await aside(opening.open, _close)
+                service = await aside(opening.open, lambda late: late.desk.policy.close())
                 await self._serve(name, service, opening.is_given_up)
                 pause, said = AGAIN, ""
                 self._reasons[name] = ELSEWHERE
@@ -198,7 +198,3 @@ class Problems:
         await service.stop()
         del self._services[name]
         is_given_up.clear()
-
-
-def _close(service: Service) -> None:
-    service.desk.policy.close()

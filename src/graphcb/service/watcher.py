@@ -47,7 +47,10 @@ class Process:
     def __init__(self, location: str) -> None:
         command = [sys.executable, "-c", "from graphcb.service.watcher import main; main()"]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **_QUIET}
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "GRAPHCB_QUIET": "1"},
         )
         self._send(msgspec.json.encode(location))  # which may contain a password
 
@@ -69,9 +72,6 @@ class Process:
         if self._process.stdin is not None:
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()
-
-
-_QUIET = {"GRAPHCB_QUIET": "1"}
 
 
 class Watcher:
@@ -101,7 +101,8 @@ class Watcher:
         if self._making is None or (self._making.done() and self._looked >= self._next):
             request = msgspec.json.encode(describe())
             self._making = asyncio.ensure_future(asyncio.to_thread(self._make, request))
-            self._making.add_done_callback(_retrieve)
+            # A failure was logged, and whoever still waits gets it.
+            self._making.add_done_callback(lambda made: made.cancelled() or made.exception())
         try:
             async with asyncio.timeout(PATIENCE):
                 return await asyncio.shield(self._making)
@@ -140,12 +141,6 @@ class Watcher:
         is_making = self._making is not None and not self._making.done()
         if not is_making and time.monotonic() - self._looked > IDLE:
             self._stop()
-
-
-def _retrieve(made: "asyncio.Future[bytes]") -> None:
-    """A failure was logged, and whoever still waits gets it."""
-    if not made.cancelled():
-        made.exception()
 
 
 def main() -> None:

@@ -89,7 +89,10 @@ class Watch:
     def _count(self, row: Event, log: DecisionLog) -> None:
         version = self.versions.at(row.position)
         if version.number != self.tally.version.number:
-            self._finish()
+            self.tally.settle()
+            self.finished[self.tally.version.number] = self.tally.result()
+            if len(self.finished) > MOST_FINISHED:
+                del self.finished[min(self.finished)]
             self.tally = LiveTally(_up_to(self.versions, version.number), before=self.tally)
         if isinstance(row, DecisionRow):
             # a decider that does not know of the change yet still decides by an earlier version
@@ -101,12 +104,6 @@ class Watch:
             self.tally.answered(
                 row.decision, row.received_at, indices, losses, is_default=is_default
             )
-
-    def _finish(self) -> None:
-        self.tally.settle()
-        self.finished[self.tally.version.number] = self.tally.result()
-        if len(self.finished) > MOST_FINISHED:
-            del self.finished[min(self.finished)]
 
 
 def _up_to(versions: Versions, number: int) -> Versions:
