@@ -75,7 +75,7 @@ class Metrics:
         self.latencies[route].add(seconds)
 
     async def look(self, desk: Desk) -> None:
-        """Look at the model in a thread, and wait for that a moment.
+        """Look at the model in a thread, and wait for that briefly.
 
         It may take long: it waits for transactions, and may have to connect to the log again.
         """

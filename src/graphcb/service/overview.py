@@ -1,4 +1,4 @@
-"""What a service of several problems answers itself: which there are, and how they are."""
+"""The paths of a service of several problems: a list of them, and which of them are ready."""
 
 from functools import cache
 from html import escape
@@ -38,7 +38,7 @@ _PAGE = """<!doctype html>
 
 
 class ProblemStanding(msgspec.Struct):
-    """How a problem is; `state` is "ok", or why it is not served here or not ready."""
+    """The state of a problem: "ok", or why it is not served here or not ready."""
 
     name: str
     state: str

@@ -138,7 +138,7 @@ async def export_model(call: Call) -> Content:
 
 
 async def import_model(call: Call) -> None:
-    """Go on with the learner in a file, for the same problem."""
+    """Continue with the learner in a file, which must be for the same problem."""
     learner = await asyncio.to_thread(_read_model, call.body)
 
     def change(together: Together) -> None:
@@ -160,7 +160,7 @@ def _read_model(content: bytes) -> Learner:
 
 
 async def reset_model(call: Call) -> None:
-    """Go on with a learner that knows nothing."""
+    """Continue with a new learner."""
 
     def change(together: Together) -> None:
         if together.version.problem is not None:

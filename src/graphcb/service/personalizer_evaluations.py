@@ -48,7 +48,7 @@ _RUNNING: list[Running] = []  # one at most
 
 
 class EvaluationRequest(msgspec.Struct, rename="camel"):
-    """An evaluation of the decisions in a time; `policies` are problems, as TOML."""
+    """An evaluation of the decisions between two times; `policies` are problems, as TOML."""
 
     name: str
     start_time: datetime
@@ -150,7 +150,7 @@ async def _evaluate(call: Call, content: dict[str, Any], running: Running, job: 
 
 
 def _output(process: "subprocess.Popen[bytes]", job: bytes) -> tuple[bytes, bytes]:
-    """What it prints, once it has ended; it is ended after a while."""
+    """What it prints; after MOST_SECONDS it is killed."""
     with process:
         try:
             return process.communicate(job, MOST_SECONDS)

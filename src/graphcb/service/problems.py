@@ -103,7 +103,7 @@ class Problems:
         return message
 
     async def standings(self) -> list[ProblemStanding]:
-        """How each problem is, by name."""
+        """The state of each problem."""
         return await asyncio.gather(*map(self._standing, self._openings))
 
     async def _standing(self, name: str) -> ProblemStanding:
@@ -126,7 +126,7 @@ class Problems:
         return {"status": "ok"}
 
     def leave(self) -> None:
-        """Say from now on that others should be asked."""
+        """Be not ready from now on, as the service is about to stop."""
         self.is_leaving = True
         for service in self._services.values():
             service.desk.is_leaving = True

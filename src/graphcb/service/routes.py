@@ -105,7 +105,7 @@ async def _forget(call: Call) -> answers.ForgottenAnswer:
 
 
 async def _forget_now(call: Call) -> answers.ForgottenAnswer:
-    """All of it, even if nobody waits for the answer; the model is rebuilt beside requests."""
+    """Go on even if nobody waits for the answer; the model is rebuilt while others decide."""
     desk, asked, so_far = call.service.desk, call.body, None
     if asked.unlearn and not isinstance(desk.policy, Decider):
         unlearned = partial(desk.policy.unlearned, asked.subject)

@@ -63,7 +63,7 @@ class Open:
 
     @property
     def own(self) -> Settled:
-        """It alone, with what is known by now and in the same arrays."""
+        """The decision by itself, with what is known by now, in the same arrays."""
         return Settled(
             self.graph,
             self.names,
@@ -183,7 +183,7 @@ class LiveTally:
 
     @property
     def windows(self) -> list[LiveWindow]:
-        """Decisions, in windows of equal size; one that is not half full counts if it is alone."""
+        """Windows of equal size; unless it is the only one, the last is left out until half full."""
         is_short = 2 * self._last.n < self._full.every if self._full.values else not self._last.n
         return [*self._full.values, *([] if is_short else [self._last])]
 
