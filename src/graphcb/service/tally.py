@@ -183,7 +183,7 @@ class LiveTally:
 
     @property
     def windows(self) -> list[LiveWindow]:
-        """Windows of equal size; unless it is the only one, the last is left out until half full."""
+        """Windows of equal size. The last is left out until half full, if there are others."""
         is_short = 2 * self._last.n < self._full.every if self._full.values else not self._last.n
         return [*self._full.values, *([] if is_short else [self._last])]
 

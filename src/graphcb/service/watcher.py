@@ -96,7 +96,7 @@ class Watcher:
         self._is_closed = False
 
     async def look(self, describe: Callable[[], ProcessShown]) -> bytes | None:
-        """The LiveAnswer as JSON, None if it takes long; `describe` has the numbers of this process."""
+        """The LiveAnswer as JSON, None if it takes long; `describe` tells of this process."""
         self._looked = time.monotonic()
         if self._making is None or (self._making.done() and self._looked >= self._next):
             request = msgspec.json.encode(describe())
