@@ -37,7 +37,7 @@ HEAD_SECONDS = 10.0  # from the connection, or the first byte, to the end of the
 WRITE_SECONDS = 10.0  # for a client to read an answer that does not fit into buffers
 PIPELINED = 256  # requests of a connection that may wait for the answer to an earlier one
 NEW_OBJECTS = 10_000  # since the last garbage collection, from which on there is another
-HEAD_BYTES = 1_000_000  # until the headers end; the start of a body may come along with them
+HEAD_BYTES = 65_536  # of headers that have not ended; what comes at once with their end is more
 
 
 _NUMBERS = itertools.count()  # of connections, in their order
@@ -240,11 +240,11 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Close a connection whose headers do not end."""
         if self._late is not None:
-            self._n_bytes += len(data)
             if self._n_bytes > HEAD_BYTES:
                 REFUSED["slow"] += 1
                 self.transport.close()
                 return
+            self._n_bytes += len(data)
         super().data_received(data)
 
     def on_message_begin(self) -> None:
