@@ -126,6 +126,7 @@ def test_took_is_when_and_how_long():
 
 def test_a_look_at_the_service_waits_for_no_transaction(start, monkeypatch):
     """Nor does what is asked meanwhile: the event loop itself must not wait for the model."""
+    monkeypatch.setattr("graphcb.service.metrics.LOOK_EVERY", 0.0)
     service = start()
     begun, release, was_in_time = threading.Event(), threading.Event(), []
 
@@ -147,7 +148,6 @@ def test_a_look_at_the_service_waits_for_no_transaction(start, monkeypatch):
     waiting.result(60.0)
     assert was_in_time == [True]
     assert n_looks == 1  # which all of them waited for
-    monkeypatch.setattr("graphcb.service.metrics.LOOK_EVERY", 0.0)
     assert service.call("GET", "/v1/live")[1]["service"]["agent"] == "InformationDirected"
 
 
@@ -167,10 +167,13 @@ def test_without_a_log_the_service_still_tells_its_numbers(start, monkeypatch):
 
 
 def test_a_look_is_good_for_a_moment(start, monkeypatch):
-    service, looks = start().service, []
+    running, looks = start(), []
+    service = running.service
     monkeypatch.setattr("graphcb.service.metrics.LOOK_EVERY", 3600.0)
     agent = property(lambda desk: looks.append(1) or "somebody")
     monkeypatch.setattr(Desk, "played_by", agent)
     for _ in range(3):
         service.metrics.look_now(service.desk)
+    running._run(service.metrics.look(service.desk)).result(60.0)
     assert (len(looks), service.metrics.model.agent) == (1, "somebody")
+    assert service.metrics._looking is None  # no thread was begun

@@ -66,7 +66,7 @@ class Metrics:
         self.log_bytes: float | None = None
         self.measured = -math.inf  # when it was measured on a server
         self.model: ModelSeen = ModelSeen([], None, "")
-        self._looked = -math.inf
+        self._next_look = -math.inf
         self._looking: asyncio.Future[None] | None = None
 
     def note(self, route: str, status: int, seconds: float) -> None:
@@ -79,6 +79,8 @@ class Metrics:
 
         It may take long: it waits for transactions, and may have to connect to the log again.
         """
+        if time.monotonic() < self._next_look:
+            return
         if self._looking is None or self._looking.done():
             self._looking = asyncio.ensure_future(aside(lambda: self.look_now(desk)))
         with contextlib.suppress(TimeoutError):
@@ -87,12 +89,12 @@ class Metrics:
 
     def look_now(self, desk: Desk) -> None:
         """Look at the model, unless that was just done; without a log it stays as it was seen."""
-        if time.monotonic() - self._looked < LOOK_EVERY:
+        if time.monotonic() < self._next_look:
             return
         with contextlib.suppress(LogError, OSError):
             policy = desk.policy
             self.model = ModelSeen(policy.alarms, policy.match_rate, desk.played_by)
-        self._looked = time.monotonic()
+        self._next_look = time.monotonic() + LOOK_EVERY
 
     def to_text(self, desk: Desk) -> bytes:
         """The text that Prometheus reads."""

@@ -30,7 +30,7 @@ VERSIONS = ("/v1.0", "", "/v1.1-preview.1", "/v1.1-preview.2", "/v1.1-preview.3"
 async def _rank(call: Call) -> bodies.RankAnswer:
     asked, limits = call.body, call.service.limits
     features = _features(asked.actions, limits)
-    left = _without(asked.excluded_actions, features)
+    left = _left(asked.excluded_actions, features)
     context = _merged("contextFeatures", asked.context_features, limits)
     problem, owner = call.service.desk.problem, owner_of(call.client)
     one = _round(problem, context, left)
@@ -82,7 +82,7 @@ async def _rank_slots(call: Call) -> bodies.SlotsAnswer:
             chosen: dict[str, str] = {}
             with together.all_or_none():
                 for slot in asked.slots:
-                    left = _without(slot.excluded_actions, features, *chosen.values())
+                    left = _left(slot.excluded_actions, features, *chosen.values())
                     left = _baseline_first(problem, slot, left)
                     one = _round(problem, contexts[slot.id], left)
                     decision = together.decide(one.context, one.graph, one.actions)
@@ -92,9 +92,9 @@ async def _rank_slots(call: Call) -> bodies.SlotsAnswer:
             events.add(known)
         else:
             chosen = {
-                slot.id: _ranked(
-                    together, known, slot.id, _without(slot.excluded_actions, features)
-                )[0]
+                slot.id: _ranked(together, known, slot.id, _left(slot.excluded_actions, features))[
+                    0
+                ]
                 for slot in asked.slots
             }
         return bodies.SlotsAnswer(
@@ -121,7 +121,7 @@ def _ranked(
     return action, probabilities
 
 
-def _without(excluded: list[str] | None, features: dict[str, Any], *taken: str) -> dict[str, Any]:
+def _left(excluded: list[str] | None, features: dict[str, Any], *taken: str) -> dict[str, Any]:
     out = {*(excluded or ()), *taken}
     return {name: value for name, value in features.items() if name not in out}
 

@@ -98,9 +98,7 @@ async def change_configuration(call: Call) -> Configuration:
 
     def change(together: Together) -> Configuration:
         version = together.version
-        if version.problem is None:
-            raise ValueError("the log must have a problem")
-        problem = _configured(version.problem, asked)
+        problem = _configured(version.problem or call.service.desk.problem, asked)
         if problem != version.problem:
             version = together.change(problem, note=NOTE).version
         return _as_configuration(problem, version.made_at)
