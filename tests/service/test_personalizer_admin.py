@@ -337,6 +337,19 @@ def test_an_evaluation_whose_service_was_killed_has_failed(start, monkeypatch):
     assert service.call("GET", "/personalizer/evaluations/one")[1]["status"] == "Failed"
 
 
+def test_an_evaluation_that_fails_quotes_nobody(start, monkeypatch, caplog):
+    fails = "e.results = lambda **job: {}['secret']"
+    command = f"from graphcb.service import personalizer_evaluations as e; {fails}; e.main()"
+    monkeypatch.setattr(evaluations, "_COMMAND", command)
+    service = start(BOUNDED)
+    assert create(service)[0] == 200
+    assert status_of(service) == "Failed"
+    found = service.call("GET", "/personalizer/evaluations/one")[1]
+    assert found["error"] == "the service failed on this request; its own log says why"
+    assert "an evaluation failed: a request failed: KeyError" in caplog.text
+    assert "secret" not in caplog.text
+
+
 @pytest.mark.slow
 def test_an_evaluation_says_why_there_are_no_results(start):
     service = start(BOUNDED)

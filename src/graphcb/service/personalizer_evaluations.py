@@ -21,7 +21,7 @@ from graphcb.decisions.together import Together
 from graphcb.estimates.terms import Floats
 from graphcb.evaluation import Evaluation, candidate, evaluate, logged, uniform
 from graphcb.problems import Problem
-from graphcb.service.errors import LOGGER, RETRY, Refused, is_refusal
+from graphcb.service.errors import LOGGER, RETRY, Refused, as_refusal
 from graphcb.service.personalizer_admin import LearningSettings, as_time
 from graphcb.service.requests import ProblemRequest, as_problem, check_size
 from graphcb.service.routing import Call, Content
@@ -85,7 +85,8 @@ async def create_evaluation(call: Call) -> Content:
         raise Refused(503, "another evaluation is running; try again once it has ended", RETRY)
     location = call.service.desk.policy.location
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    process = subprocess.Popen([sys.executable, "-c", _COMMAND], **pipes)
+    quiet = {**os.environ, "GRAPHCB_QUIET": "1"}
+    process = subprocess.Popen([sys.executable, "-c", _COMMAND], env=quiet, **pipes)
     running = Running(location, call.name, process)
     _RUNNING.append(running)
     try:
@@ -138,8 +139,8 @@ async def _evaluate(call: Call, content: dict[str, Any], running: Running, job: 
         found, said = await asyncio.to_thread(_output, process, job)
         if process.returncode == 0:
             after |= json.loads(call.service.cleaned(found.decode()))
-        elif running in _RUNNING:  # it was not deleted
-            LOGGER.warning("an evaluation failed: %s", said.decode(errors="replace")[-300:])
+        if after["status"] == "Failed" and running in _RUNNING:  # it was not deleted
+            LOGGER.warning("an evaluation failed: %s", said.decode(errors="replace")[:1000])
     except subprocess.TimeoutExpired:
         after["error"] = f"it took longer than {MOST_SECONDS:g} seconds; choose a shorter time"
     except asyncio.CancelledError:
@@ -210,9 +211,7 @@ def main() -> None:
     try:
         print(json.dumps({"status": "Succeeded", "content": results(**job)}))
     except Exception as problem:
-        if not is_refusal(problem):
-            raise
-        print(json.dumps({"error": str(problem)}))
+        print(json.dumps({"error": as_refusal(problem).message}))
 
 
 def results(location: str, first: float, last: float, policies: list[Any]) -> dict[str, Any]:
