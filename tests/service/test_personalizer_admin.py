@@ -155,6 +155,20 @@ def test_the_log_has_dates_and_can_be_emptied(service, client):
     play(service, 1)  # it goes on
 
 
+def test_a_refusal_of_what_an_admin_asks_for_is_told(start, monkeypatch):
+    """As a decider's: it is no failure of the service, though the request has no body."""
+
+    async def refuses(desk, before):
+        raise ValueError("ask the trainer")
+
+    monkeypatch.setattr(admin, "prune", refuses)
+    service = start(BOUNDED)
+    play(service, 1)
+    status, answer = service.call("DELETE", "/personalizer/logs")
+    assert (status, answer["error"]["code"]) == (400, "BadRequest")
+    assert answer["error"]["message"] == "ask the trainer"
+
+
 def test_what_is_decided_while_the_log_is_emptied_stays(start, monkeypatch):
     """Its event too, which clients are about to reward."""
     service, prune = start(BOUNDED), admin.prune

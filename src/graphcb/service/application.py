@@ -67,8 +67,8 @@ class Application:
         except ClientGone:
             return
         except Exception as problem:
-            takes_input = route is not None and (route.takes is not None or bool(name))
-            refusal = as_refusal(problem, at_fault=takes_input)
+            may_be = route is not None and (bool(name) or route.takes or route.scope == "admin")
+            refusal = as_refusal(problem, at_fault=bool(may_be))
             refusal.message = service.cleaned(refusal.message)
             status, headers = refusal.status, refusal.headers
             content = refusal.to_json(scope["raw_path"])
