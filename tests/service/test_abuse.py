@@ -271,6 +271,7 @@ def test_room_is_made_where_there_are_most(first):
 
 def test_a_client_that_does_not_read_is_closed(serve, monkeypatch):
     monkeypatch.setattr(server, "WRITE_SECONDS", 0.2)
+    monkeypatch.setattr(server, "PIPELINED", 1000)
     service = serve()
     assert service.call("GET", "/livez")[0] == 200
     where = urlsplit(service.address)
@@ -286,26 +287,30 @@ def test_a_client_that_does_not_read_is_closed(serve, monkeypatch):
     assert service.call("GET", "/livez")[0] == 200
 
 
-def test_a_flood_of_pipelined_requests_is_closed(serve):
-    """Without a limit, each chunk of them is parsed before anybody else has a turn."""
+@pytest.mark.parametrize("n", [100, 5000])
+def test_a_flood_of_pipelined_requests_is_closed(serve, n, caplog):
+    """Each takes memory, and a chunk of them is parsed before anybody else has a turn."""
     service = serve()
     assert service.call("GET", "/livez")[0] == 200
     where, before = urlsplit(service.address), server.REFUSED["pipelined"]
     request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with socket.create_connection((where.hostname, where.port), timeout=1.0) as greedy:
         with contextlib.suppress(OSError):
-            greedy.sendall(5000 * request)
+            greedy.sendall(n * request)
         end = time.monotonic() + 5.0  # half of what a client has that does not read
         while server.REFUSED["pipelined"] == before:
             assert time.monotonic() < end
             time.sleep(0.02)
     assert server.REFUSED["pipelined"] == before + 1
+    assert raw(service, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400 ")
+    assert caplog.records == []
     assert service.call("GET", "/livez")[0] == 200
 
 
 def test_clients_that_leave_before_their_answers_are_no_failures(serve, monkeypatch, caplog):
     """Each would be a traceback in the log, which anybody could fill."""
     monkeypatch.setattr(server, "WRITE_SECONDS", 0.1)
+    monkeypatch.setattr(server, "PIPELINED", 1000)
     service = serve()
     assert service.call("GET", "/livez")[0] == 200
     where, connections = urlsplit(service.address), service._server.server_state.connections

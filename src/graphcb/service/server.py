@@ -35,7 +35,7 @@ LAST_ANSWERS = 12  # seconds for requests in progress when the service stops
 LAST_RESORT = 25.0  # seconds until it ends in any case; Kubernetes kills after 30
 HEAD_SECONDS = 10.0  # from the connection, or the first byte, to the end of the headers
 WRITE_SECONDS = 10.0  # for a client to read an answer that does not fit into buffers
-PIPELINED = 256  # requests of a connection that may wait for the answer to an earlier one
+PIPELINED = 64  # requests of a connection that may wait for the answer to an earlier one, 3 KB each
 NEW_OBJECTS = 10_000  # since the last garbage collection, from which on there is another
 HEAD_BYTES = 65_536  # of headers that have not ended; what comes at once with their end is more
 
@@ -105,7 +105,7 @@ def new_server(app: Any, tls: Tls | None = None) -> uvicorn.Server:
         ws="none",
         lifespan="on",
         access_log=False,
-        log_level="warning",
+        log_level="error",  # its warnings are a line per request that is none, from anybody
         log_config=None,
         ssl_certfile=None if tls is None else tls.cert,
         ssl_keyfile=None if tls is None else tls.key,
