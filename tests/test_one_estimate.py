@@ -107,10 +107,10 @@ LOGS = {
 
 def on_the_page(path):
     with DecisionLog(path) as log:
-        watch, n_events = Watch(str(path), log.versions, pause=0.0), log.n_events
+        watch, n_events = Watch(str(path), log.versions), log.n_events
     while watch.position < n_events:
-        with watch.looking():
-            tally = watch.tally
+        watch.look()
+        tally = watch.tally
     watch.close()
     return tally, Units(tally.problem).value("policy", tally.judge.policy())
 

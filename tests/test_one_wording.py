@@ -10,7 +10,6 @@ pytest.importorskip("msgspec", reason="needs the extra `serve`")
 from graphcb import Policy, Problem
 from graphcb.cli import main
 from graphcb.service.standing import rules_of
-from graphcb.service.units import Units
 from graphcb.service.watching import Watch
 
 ACTIONS = ["approve", "call", "review"]
@@ -118,9 +117,9 @@ def cells(text):
 
 def on_the_page(problem):
     with Policy("log.db") as policy:
-        watch = Watch(policy.location, policy.versions, pause=0.0)
-        with watch.looking():
-            found = rules_of(problem, watch.tally, Units(problem), None)
+        watch = Watch(policy.location, policy.versions)
+        watch.look()
+        found = rules_of(watch.tally, None)
         watch.close()
     return found
 

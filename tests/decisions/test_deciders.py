@@ -178,7 +178,7 @@ def test_a_change_reaches_deciders_and_what_they_decided_before_keeps_its_versio
                     baseline={"action": "c", "mode": "shadow"},
                 )
             )
-        watch = Watch(url, trainer.versions, pause=0.0)
+        watch = Watch(url, trainer.versions)
         trainer.step()
         after = decider.decide(context(2))
         assert after.actions == ("c", "d")
@@ -187,8 +187,8 @@ def test_a_change_reaches_deciders_and_what_they_decided_before_keeps_its_versio
         decider.feedback(after.decision_id, {after.action: 1.0})
         late.close()
         settle(trainer)
-        with watch.looking():
-            assert (watch.tally.n, watch.tally.keeping.n) == (1, 1)
+        watch.look()
+        assert (watch.tally.n, watch.tally.keeping.n) == (1, 1)
         watch.close()
     trainer.close()
     with DecisionLog(url) as log:

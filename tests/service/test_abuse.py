@@ -221,8 +221,57 @@ def test_a_new_connection_is_not_closed_where_all_others_are_busy(serve, monkeyp
     assert server.REFUSED["room"] == before
 
 
+def test_who_finds_no_place_is_told_as_the_service_tells_everything(serve, monkeypatch, caplog):
+    """And the service's own log has no line for each."""
+    monkeypatch.setattr(server, "CONNECTIONS", 5)
+    service = serve()
+    assert service.call("POST", "/v1/decisions", ASK)[0] == 200
+    release, before = threading.Event(), server.REFUSED["full"]
+
+    async def hold():
+        await service.service.desk.ask(lambda together: release.wait(60.0), is_long=True)
+
+    held = asyncio.run_coroutine_threadsafe(hold(), service.service.desk._loop)
+    with contextlib.ExitStack() as stack:
+        busy = [stack.enter_context(contextlib.closing(service.connect())) for _ in range(4)]
+        for one in busy:
+            one.request("GET", f"/v1/decisions/00000000-1-{'0' * 16}")
+        end = time.monotonic() + 20.0
+        while len(service._server.server_state.connections) < 4:
+            assert time.monotonic() < end
+        status, headers, body = service.ask("GET", "/livez")
+        release.set()
+        held.result(60.0)
+        assert [one.getresponse().status for one in busy] == [404] * 4
+    assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
+    assert json.loads(body)["error"] == {
+        "code": "unavailable", "message": "there are too many connections; try again",
+    }  # fmt: skip
+    assert server.REFUSED["full"] == before + 1
+    assert caplog.records == []
+    assert service.call("GET", "/livez")[0] == 200
+
+
+@pytest.mark.parametrize("first", ["many", "few"])
+def test_room_is_made_where_there_are_most(first):
+    """An address with many silent connections does not take the places of another one's."""
+    counts = {"many": [("10.0.0.1", 1)] * 3, "few": [("10.0.0.2", 1)] * 2}
+    order = counts[first] + counts["few" if first == "many" else "many"]
+    idle, closed = [], []
+    for number, address in enumerate(order):
+        transport = SimpleNamespace(
+            is_closing=lambda: False, abort=lambda number=number: closed.append(number)
+        )
+        idle.append(
+            SimpleNamespace(is_idle=True, client=address, _number=number, transport=transport)
+        )
+    server._make_room(idle)
+    assert closed == [order.index(("10.0.0.1", 1))]  # the oldest of these
+
+
 def test_a_client_that_does_not_read_is_closed(serve, monkeypatch):
     monkeypatch.setattr(server, "WRITE_SECONDS", 0.2)
+    monkeypatch.setattr(server, "PIPELINED", 1000)
     service = serve()
     assert service.call("GET", "/livez")[0] == 200
     where = urlsplit(service.address)
@@ -238,21 +287,41 @@ def test_a_client_that_does_not_read_is_closed(serve, monkeypatch):
     assert service.call("GET", "/livez")[0] == 200
 
 
-def test_a_flood_of_pipelined_requests_is_closed(serve):
-    """Without a limit, each chunk of them is parsed before anybody else has a turn."""
+@pytest.mark.parametrize("n", [100, 5000])
+def test_a_flood_of_pipelined_requests_is_closed(serve, n, caplog):
+    """Each takes memory, and a chunk of them is parsed before anybody else has a turn."""
     service = serve()
     assert service.call("GET", "/livez")[0] == 200
     where, before = urlsplit(service.address), server.REFUSED["pipelined"]
     request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with socket.create_connection((where.hostname, where.port), timeout=1.0) as greedy:
         with contextlib.suppress(OSError):
-            greedy.sendall(5000 * request)
+            greedy.sendall(n * request)
         end = time.monotonic() + 5.0  # half of what a client has that does not read
         while server.REFUSED["pipelined"] == before:
             assert time.monotonic() < end
             time.sleep(0.02)
     assert server.REFUSED["pipelined"] == before + 1
+    assert raw(service, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400 ")
+    assert caplog.records == []
     assert service.call("GET", "/livez")[0] == 200
+
+
+def test_clients_that_leave_before_their_answers_are_no_failures(serve, monkeypatch, caplog):
+    """Each would be a traceback in the log, which anybody could fill."""
+    monkeypatch.setattr(server, "WRITE_SECONDS", 0.1)
+    monkeypatch.setattr(server, "PIPELINED", 1000)
+    service = serve()
+    assert service.call("GET", "/livez")[0] == 200
+    where, connections = urlsplit(service.address), service._server.server_state.connections
+    with socket.create_connection((where.hostname, where.port), timeout=SECONDS) as one:
+        one.sendall(200 * b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        end = time.monotonic() + 20.0
+        while connections:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    service.stop()
+    assert "Exception" not in caplog.text
 
 
 def test_features_that_are_missing_are_counted(start):

@@ -16,6 +16,7 @@ from graphcb.decisions import replay, verify
 from graphcb.saving import to_bytes
 from graphcb.service.admission import RequestLimits
 from graphcb.service.app import Service
+from graphcb.service.refused_connections import REFUSED
 from graphcb.service.routes import EXPLAINING
 
 from .conftest import FRAUD, ITEMS
@@ -286,25 +287,36 @@ def test_a_slow_client_is_told_and_holds_nobody_up(serve):
 
 def test_a_connection_without_a_request_is_closed(serve, monkeypatch):
     monkeypatch.setattr("graphcb.service.server.HEAD_SECONDS", 0.3)
-    monkeypatch.setattr("graphcb.service.server.HEAD_BYTES", 10_000)
     service = serve()
     where = urlsplit(service.address)
     for sent in (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "):
         with socket.create_connection((where.hostname, where.port), timeout=20.0) as idle:
             idle.sendall(sent)
             assert idle.recv(100) == b""
-    with socket.create_connection((where.hostname, where.port), timeout=20.0) as endless:
-        with contextlib.suppress(ConnectionError):
-            endless.sendall(b"GET /healthz HTTP/1.1\r\n")
-            for n in range(100):
-                endless.sendall(b"X-%d: %s\r\n" % (n, b"x" * 1000))
-        with contextlib.suppress(ConnectionError):
-            assert endless.recv(100) == b""
     with contextlib.closing(service.connect()) as kept:
         for _ in range(3):
             kept.request("GET", "/healthz")
             assert kept.getresponse().read() == b'{"status":"ok"}'
             time.sleep(0.4)
+
+
+def test_headers_that_do_not_end_are_not_kept(serve, monkeypatch):
+    """A thousand connections with as many bytes of them as they like would take all memory."""
+    monkeypatch.setattr("graphcb.service.server.HEAD_SECONDS", 1000.0)
+    service = serve()
+    where, before = urlsplit(service.address), REFUSED["slow"]
+    for name in (b"X", b"X" * 100_000):  # many, or one whose name does not end
+        with socket.create_connection((where.hostname, where.port), timeout=20.0) as endless:
+            with contextlib.suppress(ConnectionError):
+                endless.sendall(b"GET /healthz HTTP/1.1\r\n")
+                for _ in range(1000):
+                    endless.sendall(name + b": 1\r\n" * (name == b"X") + b"X" * 1000)
+            with contextlib.suppress(ConnectionError):
+                assert endless.recv(100) == b""
+    assert REFUSED["slow"] == before + 2
+    body = json.dumps({"context": {"amount": 1.0}}).encode() + b" " * 500_000
+    kind = {"Content-Type": "application/json"}
+    assert service.call("POST", "/v1/decisions", body, kind)[0] == 200
 
 
 def test_a_client_that_leaves_changes_nothing(serve):

@@ -1,5 +1,7 @@
 """Versions of a problem over HTTP, and what the service does by itself."""
 
+import contextlib
+import sqlite3
 import time
 
 import pytest
@@ -194,6 +196,15 @@ def test_a_person_is_forgotten(start, tmp_path):
     status, receipt = service.call("POST", "/v1/forget", {"subject": "eve", "unlearn": True})
     assert (status, receipt["n_decisions"], receipt["unlearned"]) == (200, 2, True)
     assert receipt["left"] == ""
+    with contextlib.closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as reader:
+        reader.execute("PRAGMA busy_timeout = 0")
+        policy = service.service.desk.policy
+        policy._log.storage.execute("PRAGMA busy_timeout = 0")
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM graphcb_decisions").fetchone() == (3,)
+        left = service.call("POST", "/v1/forget", {"subject": "adam"})[1]["left"]
+    assert left.startswith("the log-wal still has what was removed")
+    assert str(tmp_path) not in left
     assert service.call("GET", f"/v1/decisions/{hers['decision_id']}")[0] == 404
     assert service.call("POST", "/v1/forget", {"subject": ""})[0] == 400
     found = [path.name for path in tmp_path.glob("log.db*") if b"mark of eve" in path.read_bytes()]
@@ -202,5 +213,5 @@ def test_a_person_is_forgotten(start, tmp_path):
     service.stop()
     assert verify(tmp_path / "log.db") == []
     with DecisionLog(tmp_path / "log.db") as log:
-        assert len(log.receipts) == 1
-        assert len(list(log)) == 4
+        assert len(log.receipts) == 2
+        assert len(list(log)) == 3

@@ -61,8 +61,13 @@ def test_one_learns_what_others_decide(location):
         assert (status, "this log has deciders" in refused["error"]["message"]) == (400, True)
         other = Problem(["approve", "call"], feedback="rewards", range=(-50, 20))
         change = {"toml": other.to_toml()}
-        status, refused = deciders[0].call("POST", "/v1/problem", change)
-        assert (status, "ask the trainer" in refused["error"]["message"]) == (400, True)
+        for method, path, content in (
+            ("POST", "/v1/problem", change),
+            ("DELETE", "/personalizer/v1.0/model", None),
+            ("DELETE", "/personalizer/v1.0/logs", None),
+        ):
+            status, refused = deciders[0].call(method, path, content)
+            assert (status, "ask the trainer" in refused["error"]["message"]) == (400, True)
         assert trainer.call("POST", "/v1/problem", change)[0] == 200
         plain = {"context": None}
         until(

@@ -41,11 +41,11 @@ def log(tmp_path):
 
 def test_estimates_agree_with_an_evaluation_of_the_log(log):
     path, problem = log
-    watch = Watch(str(path), only(problem), pause=0.0)
+    watch = Watch(str(path), only(problem))
     while True:
-        with watch.looking():
-            if watch.position and watch.position >= watch.tally.judge.n:
-                break
+        watch.look()
+        if watch.position and watch.position >= watch.tally.judge.n:
+            break
     judge = watch.tally.judge
     low, width = -5.0, 8.0
     with DecisionLog(path) as rows:

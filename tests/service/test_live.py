@@ -20,7 +20,6 @@ from graphcb.service.keys import Keys
 from graphcb.service.live_answers import LiveAnswer
 from graphcb.service.standing import keeps_up
 from graphcb.service.tally import LiveTally
-from graphcb.service.units import Units
 
 from .conftest import FRAUD, ITEMS, only
 
@@ -183,7 +182,7 @@ def test_a_policy_that_loses_far_more_than_its_baseline_has_not_kept_up():
             losses = np.array([0.5, bad])
             one = Settled(full_information(2), ("a", "b"), np.array(p), np.ones(2, bool), losses)
             tally.judge.add([one] * 500)
-            assert keeps_up(tally, Units(problem), "a") is kept
+            assert keeps_up(tally, "a") is kept
 
 
 def test_actions_that_come_with_each_round(start):

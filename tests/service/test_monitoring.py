@@ -33,7 +33,9 @@ def alerts():
 
 def expressions():
     panels = [one["expr"] for panel in dashboard()["panels"] for one in panel["targets"]]
-    return [*panels, *(rule["expr"] for rule in alerts())]
+    variables = [one["query"] for one in dashboard()["templating"]["list"]]
+    of_metrics = [text for text in variables if "(" in text]  # not the choice of a data source
+    return [*panels, *of_metrics, *(rule["expr"] for rule in alerts())]
 
 
 @pytest.fixture

@@ -361,6 +361,21 @@ def test_a_sum_waits_for_the_activation_too(start):
     assert rewards(service) == [[0.25]]  # which takes its place
 
 
+def test_rewards_add_up_beyond_the_activation(start):
+    problem = Problem("each round", feedback="rewards", range=(0.0, 1.0),
+                      defaults={**ADDING, "waiting": 1000.0})  # fmt: skip
+    service = start(problem, tend_every=0.02)
+    rank(service, eventId="later", deferActivation=True)
+    reward(service, "later", 0.25)
+    assert service.call("POST", "/personalizer/events/later/activate")[0] == 204
+    assert n_feedbacks(service) == 0
+    reward(service, "later", 0.5)
+    fast = dataclasses.replace(problem, defaults={**ADDING, "waiting": 0.01})
+    assert service.call("POST", "/v1/problem", {"toml": fast.to_toml()})[0] == 200
+    until(lambda: n_feedbacks(service) == 1)
+    assert rewards(service) == [[0.75]]
+
+
 APPRENTICE = Problem(
     "each round", feedback="rewards", baseline={"action": "first of each round", "mode": "shadow"}
 )

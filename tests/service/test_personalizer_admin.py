@@ -1,5 +1,6 @@
 """The client by which Personalizer is administered, unmodified, against a running service."""
 
+import asyncio
 import io
 import time
 from datetime import UTC, datetime, timedelta
@@ -154,6 +155,41 @@ def test_the_log_has_dates_and_can_be_emptied(service, client):
     play(service, 1)  # it goes on
 
 
+def test_a_refusal_of_what_an_admin_asks_for_is_told(start, monkeypatch):
+    """As a decider's: it is no failure of the service, though the request has no body."""
+
+    async def refuses(desk, before):
+        raise ValueError("ask the trainer")
+
+    monkeypatch.setattr(admin, "prune", refuses)
+    service = start(BOUNDED)
+    play(service, 1)
+    status, answer = service.call("DELETE", "/personalizer/logs")
+    assert (status, answer["error"]["code"]) == (400, "BadRequest")
+    assert answer["error"]["message"] == "ask the trainer"
+
+
+def test_what_is_decided_while_the_log_is_emptied_stays(start, monkeypatch):
+    """Its event too, which clients are about to reward."""
+    service, prune = start(BOUNDED), admin.prune
+
+    async def late(desk, before):
+        await asyncio.to_thread(play_late)
+        await prune(desk, before)
+
+    def play_late():
+        assert service.call("POST", "/personalizer/rank", as_json(eventId="late"))[0] == 201
+
+    monkeypatch.setattr(admin, "prune", late)
+    assert service.call("DELETE", "/personalizer/logs")[0] == 204  # nothing to do
+    play(service, 3)
+    assert service.call("DELETE", "/personalizer/logs")[0] == 204
+    span = service.call("GET", "/personalizer/logs/properties")[1]["dateRange"]
+    assert span["from"] == span["to"] is not None
+    status, _ = service.call("POST", "/personalizer/events/late/reward", {"value": 1.0})
+    assert status == 204
+
+
 @pytest.mark.slow
 def test_evaluations_are_our_estimates(service, client):
     from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
@@ -165,8 +201,6 @@ def test_evaluations_are_our_estimates(service, client):
     cold = Problem("each round", feedback="rewards", range=(0.0, 1.0), explore=0.5)
     policies = [{"name": "bold", "arguments": cold.to_toml()}]
     client.create_evaluation("one", {"name": "first", **times, "policies": policies})
-    with pytest.raises(HttpResponseError, match="exists already"):
-        client.create_evaluation("one", {"name": "first", **times})
     end = time.monotonic() + 120.0
     while (found := client.get_evaluation("one", start_time=first, end_time=last))[
         "status"
@@ -174,6 +208,10 @@ def test_evaluations_are_our_estimates(service, client):
         assert time.monotonic() < end
         time.sleep(0.2)
     assert found["status"] == "Succeeded"
+    while evaluations._RUNNING:
+        time.sleep(0.01)
+    with pytest.raises(HttpResponseError, match="exists already"):
+        client.create_evaluation("one", {"name": "first", **times})
     by_name = {one["name"]: one for one in found["content"]["value"]}
     assert set(by_name) == {"Online", "Baseline", "Random", "bold"}
     for one in by_name.values():
@@ -193,6 +231,8 @@ def test_evaluations_are_our_estimates(service, client):
     ("wrong", "text"),
     [
         ({"endTime": "2020-01-01T00:00:00Z"}, "`endTime` must be after `startTime`"),
+        ({"id": "x" * 257}, "an evaluation's id must have at most 256 characters"),
+        ({"id": "%00"}, "none of them NUL"),
         ({"enablePolicyOptimization": True}, "`enablePolicyOptimization` must be false"),
         ({"policies": [{"name": "x", "arguments": "--cb_explore_adf"}]}, "TOML"),
     ],
@@ -200,7 +240,8 @@ def test_evaluations_are_our_estimates(service, client):
 def test_evaluations_that_are_refused(start, wrong, text):
     service = start(BOUNDED)
     asked = {"name": "x", "startTime": "2024-01-01T00:00:00Z", "endTime": "2025-01-01T00:00:00Z"}
-    status, answer = service.call("PUT", "/personalizer/evaluations/one", {**asked, **wrong})
+    path = f"/personalizer/evaluations/{wrong.get('id', 'one')}"
+    status, answer = service.call("PUT", path, {**asked, **wrong})
     assert (status, answer["error"]["code"]) == (400, "BadRequest")
     assert text in answer["error"]["message"]
     assert service.call("GET", "/personalizer/evaluations")[1] == {"value": []}
@@ -222,24 +263,114 @@ def test_an_evaluation_ends_with_the_service(start, tmp_path, monkeypatch):
     assert again.call("GET", "/personalizer/evaluations/one")[1]["status"] == "Failed"
 
 
-def test_an_evaluation_that_was_deleted_does_not_come_back(start, tmp_path, monkeypatch):
-    gate = tmp_path / "gate"
-    waits = (
-        f"import os, time\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)\nprint('{{}}')"
-    )
-    monkeypatch.setattr(evaluations, "_COMMAND", waits)
-    service = start(BOUNDED)
-    for name in ("one", "two"):
-        assert service.call("PUT", f"/personalizer/evaluations/{name}", TIMES)[0] == 200
-    assert service.call("DELETE", "/personalizer/evaluations/one")[0] == 204
-    gate.touch()
-    end = time.monotonic() + 60.0
-    while service.call("GET", "/personalizer/evaluations/two")[1]["status"] == "Running":
+SLEEPS = "import time; time.sleep(100)"
+PRINTS = 'print(\'{"status": "Succeeded"}\')'
+
+
+def create(service, name="one", **more):
+    return service.call("PUT", f"/personalizer/evaluations/{name}", {**TIMES, **more})
+
+
+def status_of(service, name="one"):
+    """Of an evaluation that has ended."""
+    path, end = f"/personalizer/evaluations/{name}", time.monotonic() + 60.0
+    while (found := service.call("GET", path)[1])["status"] == "Running" or evaluations._RUNNING:
         assert time.monotonic() < end
         time.sleep(0.01)
-    assert len(service.service._tasks) <= 3  # both have ended
+    return found["status"]
+
+
+def test_an_evaluation_that_was_deleted_ends_and_does_not_come_back(start, monkeypatch, caplog):
+    monkeypatch.setattr(evaluations, "_COMMAND", SLEEPS)
+    service = start(BOUNDED)
+    assert create(service)[0] == 200
+    (running,) = evaluations._RUNNING
+    assert service.call("DELETE", "/personalizer/evaluations/one")[0] == 204
+    monkeypatch.setattr(evaluations, "_COMMAND", PRINTS)
+    assert create(service, "two")[0] == 200
+    assert status_of(service, "two") == "Succeeded"
+    end = time.monotonic() + 60.0
+    while running.process.poll() is None:
+        assert time.monotonic() < end
+        time.sleep(0.01)
     listed = service.call("GET", "/personalizer/evaluations")[1]["value"]
-    assert [(one["id"], one["status"]) for one in listed] == [("two", "Succeeded")]
+    assert [one["id"] for one in listed] == ["two"]
+    assert "an evaluation failed" not in caplog.text
+
+
+def test_there_is_one_evaluation_at_a_time(start, monkeypatch):
+    """Each reads the whole log; many at once would take the machine from those who decide."""
+    monkeypatch.setattr(evaluations, "_COMMAND", SLEEPS)
+    service, other = start(BOUNDED), start(BOUNDED, log="other.db")
+    assert create(service)[0] == 200
+    for one in (service, other):
+        status, headers, body = one.ask("PUT", "/personalizer/evaluations/two", TIMES)
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert b"another evaluation is running; try again once it has ended" in body
+    assert other.call("DELETE", "/personalizer/evaluations/one")[0] == 404
+    assert service.call("DELETE", "/personalizer/evaluations/one")[0] == 204
+    monkeypatch.setattr(evaluations, "_COMMAND", PRINTS)
+    for name in ("two", "three"):
+        assert create(other, name)[0] == 200
+        assert status_of(other, name) == "Succeeded"
+    status, answer = create(other, "three")
+    assert "evaluation 'three' exists already" in answer["error"]["message"]
+    assert evaluations._RUNNING == []
+
+
+def test_an_evaluation_is_short_and_few_are_kept(start, monkeypatch):
+    monkeypatch.setattr(evaluations, "_COMMAND", SLEEPS)
+    service = start(BOUNDED)
+    policies = [{"name": str(k), "arguments": BOUNDED.to_toml()} for k in range(11)]
+    status, answer = create(service, policies=policies)
+    text = "the policies must be at most 10, got 11"
+    assert (status, answer["error"]["message"]) == (413, text)
+    monkeypatch.setattr(evaluations, "MOST_SECONDS", 0.05)
+    assert create(service)[0] == 200
+    assert status_of(service) == "Failed"
+    found = service.call("GET", "/personalizer/evaluations/one")[1]
+    assert found["error"] == "it took longer than 0.05 seconds; choose a shorter time"
+    monkeypatch.setattr(evaluations, "MOST_KEPT", 3)
+    monkeypatch.setattr(evaluations, "MOST_SECONDS", 60.0)
+    monkeypatch.setattr(evaluations, "_COMMAND", PRINTS)
+    for name in ("b", "a", "c"):
+        assert create(service, name)[0] == 200
+        assert status_of(service, name) == "Succeeded"
+    listed = service.call("GET", "/personalizer/evaluations")[1]["value"]
+    assert [one["id"] for one in listed] == ["a", "b", "c"]
+
+
+def test_an_evaluation_whose_service_was_killed_has_failed(start, monkeypatch):
+    monkeypatch.setattr(evaluations, "_COMMAND", SLEEPS)
+    service = start(BOUNDED)
+    assert create(service)[0] == 200
+    later = time.time() + evaluations.MOST_SECONDS
+    monkeypatch.setattr(evaluations.time, "time", lambda: later)
+    assert service.call("GET", "/personalizer/evaluations/one")[1]["status"] == "Running"
+    later += 61.0
+    assert service.call("GET", "/personalizer/evaluations/one")[1]["status"] == "Failed"
+
+
+def test_an_evaluation_that_fails_quotes_nobody(start, monkeypatch, caplog):
+    fails = "e.results = lambda **job: {}['secret']"
+    command = f"from graphcb.service import personalizer_evaluations as e; {fails}; e.main()"
+    monkeypatch.setattr(evaluations, "_COMMAND", command)
+    service = start(BOUNDED)
+    assert create(service)[0] == 200
+    assert status_of(service) == "Failed"
+    found = service.call("GET", "/personalizer/evaluations/one")[1]
+    assert found["error"] == "the service failed on this request; its own log says why"
+    assert "an evaluation failed: a request failed: KeyError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.slow
+def test_an_evaluation_says_why_there_are_no_results(start):
+    service = start(BOUNDED)
+    assert create(service)[0] == 200
+    assert status_of(service) == "Failed"
+    found = service.call("GET", "/personalizer/evaluations/one")[1]
+    assert found["error"].startswith("the log must have decisions with complete feedback, got 0")
 
 
 def test_what_makes_no_sense_here_says_so(service, client):

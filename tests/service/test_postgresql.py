@@ -58,7 +58,7 @@ def test_a_watch_follows_versions_and_survives_removed_events(location, monkeypa
         before = time.time()
         for _ in range(5):
             policy.decide(context)
-        watch, reads = Watch(location, only(FRAUD), pause=0.0), watching.read_events
+        watch, reads = Watch(location, only(FRAUD)), watching.read_events
 
         def removes_first(*given):
             monkeypatch.undo()
@@ -67,13 +67,13 @@ def test_a_watch_follows_versions_and_survives_removed_events(location, monkeypa
 
         monkeypatch.setattr(watching, "read_events", removes_first)
         for n in (0, 5):  # events are removed while it reads, and it reads what is left
-            with watch.looking():
-                assert watch.tally.n == n
+            watch.look()
+            assert watch.tally.n == n
         policy.change(
             Problem(["review"], feedback="rewards", range=(-50.0, 20.0), features=FRAUD.features)
         )
         policy.decide(context)
-        with watch.looking():
-            assert (watch.tally.version.number, watch.tally.n) == (2, 1)
-            assert watch.finished[1].n == 5
+        watch.look()
+        assert (watch.tally.version.number, watch.tally.n) == (2, 1)
+        assert watch.finished[1].n == 5
         watch.close()

@@ -11,6 +11,7 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb import DecisionLog, Policy
 from graphcb.decisions import LogError
+from graphcb.service import overview
 from graphcb.service.admission import RequestLimits
 from graphcb.service.app import Service
 from graphcb.service.errors import LOGGER
@@ -106,6 +107,19 @@ def test_the_service_lists_its_problems_for_programs_and_people(begin):
     assert "/v1/problems" in service.call("GET", "/openapi.json")[1]["paths"]
     until(lambda: service.call("GET", "/v1/problems/fraud/live")[0] == 200)  # once it is counted
     assert service.call("GET", "/v1/decisions")[0] == 404
+    for path, code in (("decisions", "not_found"), ("personalizer/v1.0/rank", "ResourceNotFound")):
+        status, answer = service.call("POST", f"/v1/problems/none/{path}", {})
+        assert (status, answer["error"]["code"]) == (404, code)
+
+
+def test_the_document_of_these_paths_is_made_once(begin, monkeypatch):
+    made, describe = [], overview.describe
+    monkeypatch.setattr(overview, "describe", lambda *given: made.append(1) or describe(*given))
+    overview._document.cache_clear()
+    service = begin({"fraud": FRAUD})
+    for _ in range(3):
+        assert service.ask("GET", "/openapi.json")[0] == 200
+    assert made == [1]
 
 
 def test_what_is_wrong_with_one_problem_is_named_and_leaves_the_others_alone(begin, caplog):

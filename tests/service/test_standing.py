@@ -12,7 +12,6 @@ from graphcb.evaluation.settling import Settled
 from graphcb.graphs import full_information
 from graphcb.service.standing import keeps_up, rules_of
 from graphcb.service.tally import LiveTally
-from graphcb.service.units import Units
 from graphcb.service.watching import Watch
 
 from .conftest import only
@@ -37,10 +36,10 @@ def play(policy, action, n):
 
 def rules(policy, **settings):
     """The rules as a watch sees them."""
-    watch = Watch(policy.location, only(BUDGET), pause=0.0, **settings)
-    with watch.looking():
-        tally = watch.tally
-        found = rules_of(tally.problem, tally, Units(tally.problem), None)
+    watch = Watch(policy.location, only(BUDGET), **settings)
+    watch.look()
+    tally = watch.tally
+    found = rules_of(tally, None)
     watch.close()
     return found
 
@@ -126,7 +125,7 @@ def losing(problem, versions, **settings):
     names, p = ("a", "b"), np.array([0.0, 1.0])
     one = Settled(full_information(2), names, p, np.ones(2, bool), np.array([0.2, 0.9]))
     tally.judge.add([one] * 500)
-    return keeps_up(tally, Units(problem), "a")
+    return keeps_up(tally, "a")
 
 
 def test_a_lead_on_the_baseline_that_was_not_seen_may_make_up_for_what_is_lost():
@@ -141,4 +140,4 @@ def test_a_lead_on_the_baseline_that_was_not_seen_may_make_up_for_what_is_lost()
 
 def test_a_baseline_that_cannot_be_judged_is_not_said_to_be_held():
     problem = Problem([str(n) for n in range(70)], baseline="0")
-    assert keeps_up(LiveTally(only(problem)), Units(problem), None) is None
+    assert keeps_up(LiveTally(only(problem)), None) is None

@@ -22,12 +22,11 @@ LEVELS = np.array([0.2, 0.4, 0.6, 0.8])
 
 def watched(location, problem):
     """The tally of a log that is read to its end."""
-    watch = Watch(str(location), only(problem, informed=problem.informed), pause=0.0)
+    watch = Watch(str(location), only(problem, informed=problem.informed))
     n_events = -1
     while watch.position > n_events:
         n_events = watch.position
-        with watch.looking():
-            pass
+        watch.look()
     watch.close()
     return watch.tally
 

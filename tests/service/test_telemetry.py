@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
+from graphcb import Policy
 from graphcb.decisions import LogError
 from graphcb.service.telemetry import Telemetry, telemetry_of
 
@@ -94,6 +95,12 @@ def test_metrics_are_those_of_prometheus(service, exported):
     assert by_route == {"/v1/decisions": 1, "/metrics": 1}
     for name in found.keys() - {"http.server.request.duration"}:
         assert f"# TYPE {name}" in text
+
+
+def test_the_model_is_looked_at_though_nobody_asks_the_service(service, exported, monkeypatch):
+    monkeypatch.setattr(Policy, "match_rate", 0.75)
+    (point,) = points(exported[1])["graphcb_match_rate"]
+    assert point.value == 0.75
 
 
 def test_without_a_provider_nothing_is_sent(start):

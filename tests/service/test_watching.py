@@ -42,20 +42,20 @@ def policy(tmp_path):
 
 
 def test_it_follows_the_log_as_it_grows(policy):
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
-    with watch.looking():
-        assert watch.tally.n == 0
+    watch = Watch(policy.location, only(PROBLEM))
+    watch.look()
+    assert watch.tally.n == 0
     first = play(policy, 50)
-    with watch.looking():
-        assert (watch.tally.n, watch.position) == (50, policy.n_events)
-        assert watch.tally.n_expected == watch.tally.n_answered == first
-        assert watch.tally.played == {"skip": 50 - first, "look": first}
+    watch.look()
+    assert (watch.tally.n, watch.position) == (50, policy.n_events)
+    assert watch.tally.n_expected == watch.tally.n_answered == first
+    assert watch.tally.played == {"skip": 50 - first, "look": first}
     second = play(policy, 50, answered=False)
-    with watch.looking():
-        assert (watch.tally.n, watch.tally.n_open) == (100, second)
-        assert watch.tally.n_answered == first
-        assert watch.tally.keeping.n == 100
-        assert watch.tally.keeping.n_broken == 0
+    watch.look()
+    assert (watch.tally.n, watch.tally.n_open) == (100, second)
+    assert watch.tally.n_answered == first
+    assert watch.tally.keeping.n == 100
+    assert watch.tally.keeping.n_broken == 0
     watch.close()
 
 
@@ -63,39 +63,27 @@ def test_a_look_is_bounded_and_the_next_one_continues(policy, monkeypatch):
     monkeypatch.setattr(watching, "AT_A_TIME", 10)
     monkeypatch.setattr(watching, "SECONDS", -1.0)
     play(policy, 30)
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    watch = Watch(policy.location, only(PROBLEM))
     for n in (10, 20, 30):
-        with watch.looking():
-            assert watch.position == n
-    watch.close()
-
-
-def test_it_reads_no_more_often_than_the_pause_allows(policy):
-    play(policy, 5)
-    watch = Watch(policy.location, only(PROBLEM), pause=1000.0)
-    with watch.looking():
-        assert watch.tally.n == 5
-    play(policy, 5)
-    with watch.looking():
-        assert watch.tally.n == 5
+        watch.look()
+        assert watch.position == n
     watch.close()
 
 
 def test_a_long_log_is_read_from_its_end(policy):
     play(policy, 60)
     n_events = policy.n_events
-    watch = Watch(policy.location, only(PROBLEM), look_back=20, pause=0.0)
-    with watch.looking():
-        assert (watch.first, watch.position) == (n_events - 20, n_events)
-        assert 0 < watch.tally.n <= 20
+    watch = Watch(policy.location, only(PROBLEM), look_back=20)
+    watch.look()
+    assert (watch.first, watch.position) == (n_events - 20, n_events)
+    assert 0 < watch.tally.n <= 20
     watch.close()
 
 
 def test_after_a_failure_it_connects_anew_and_counts_nothing_twice(policy, monkeypatch):
     play(policy, 5)
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
-    with watch.looking():
-        pass
+    watch = Watch(policy.location, only(PROBLEM))
+    watch.look()
 
     def fails(*given):
         raise OSError("gone")
@@ -104,18 +92,16 @@ def test_after_a_failure_it_connects_anew_and_counts_nothing_twice(policy, monke
     play(policy, 5)
     with monkeypatch.context() as broken:
         broken.setattr(watching, "read_events", fails)
-        with pytest.raises(OSError, match="gone"), watch.looking():
-            pass
-    with watch.looking():
-        assert watch.tally.n == 10
+        with pytest.raises(OSError, match="gone"):
+            watch.look()
+    watch.look()
+    assert watch.tally.n == 10
     watch.close()
-    with watch.looking():  # closed: what is known stays
-        assert watch.tally.n == 10
 
 
 def test_a_failure_in_the_middle_of_a_page_counts_nothing_twice(policy, monkeypatch):
     play(policy, 6, answered=False)
-    watch, reads = Watch(policy.location, only(PROBLEM), pause=0.0), DecisionLog.read_row
+    watch, reads = Watch(policy.location, only(PROBLEM)), DecisionLog.read_row
 
     def fails(log, row, *given):
         if row.position == 4:
@@ -125,11 +111,11 @@ def test_a_failure_in_the_middle_of_a_page_counts_nothing_twice(policy, monkeypa
     with monkeypatch.context() as broken:
         broken.setattr(DecisionLog, "read_row", fails)
         for _ in range(2):
-            with pytest.raises(OSError, match="gone"), watch.looking():
-                pass
+            with pytest.raises(OSError, match="gone"):
+                watch.look()
             assert (watch.tally.n, watch.position) == (3, 3)
-    with watch.looking():
-        assert watch.tally.n == 6
+    watch.look()
+    assert watch.tally.n == 6
     watch.close()
 
 
@@ -138,30 +124,30 @@ NEXT = Problem(["skip", "look", "ask"], reveals={"all": ["look"]}, limits={"floo
 
 def test_each_version_is_counted_on_its_own(policy, monkeypatch):
     monkeypatch.setattr(watching, "MOST_FINISHED", 2)
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    watch = Watch(policy.location, only(PROBLEM))
     play(policy, 20)
-    with watch.looking():
-        assert (watch.tally.version.number, watch.tally.n, watch.finished) == (1, 20, {})
+    watch.look()
+    assert (watch.tally.version.number, watch.tally.n, watch.finished) == (1, 20, {})
     play(policy, 20)  # which it has not read when the version changes
     late = policy.decide({"x": 1.0}, actions=["look"])
     policy.change(NEXT, note="asking")
     policy.feedback(late.decision_id, {"look": 0.5})  # of a decision of version 1
     second = play(policy, 30)
-    with watch.looking():
-        assert [one.number for one in watch.versions] == [1, 2]
-        assert watch.tally.version.note == "asking"
-        assert (watch.tally.n, watch.tally.n_answered, watch.tally.n_open) == (30, second, 0)
-        assert watch.tally.judge.actions == ("skip", "look", "ask")
-        assert watch.finished.keys() == {1}
-        assert (watch.finished[1].n, watch.finished[1].is_whole) == (41, True)
-        assert (watch.first, watch.position) == (0, policy.n_events)
+    watch.look()
+    assert [one.number for one in watch.versions] == [1, 2]
+    assert watch.tally.version.note == "asking"
+    assert (watch.tally.n, watch.tally.n_answered, watch.tally.n_open) == (30, second, 0)
+    assert watch.tally.judge.actions == ("skip", "look", "ask")
+    assert watch.finished.keys() == {1}
+    assert (watch.finished[1].n, watch.finished[1].is_whole) == (41, True)
+    assert (watch.first, watch.position) == (0, policy.n_events)
     for _ in range(2):
         policy.roll_back(1)
         policy.change(NEXT)
-    with watch.looking():
-        assert watch.tally.version.number == 6
-        assert watch.finished.keys() == {4, 5}
-        assert watch.finished[5].n == 0
+    watch.look()
+    assert watch.tally.version.number == 6
+    assert watch.finished.keys() == {4, 5}
+    assert watch.finished[5].n == 0
     watch.close()
 
 
@@ -169,9 +155,9 @@ def test_what_was_seen_of_a_version_stays(policy):
     play(policy, 300)
     policy.decide({"x": 1.0}, actions=["look"])
     policy.change(NEXT)
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
-    with watch.looking():
-        seen = watch.finished[1].policy
+    watch = Watch(policy.location, only(PROBLEM))
+    watch.look()
+    seen = watch.finished[1].policy
     with DecisionLog(policy.location) as log:
         there = evaluate((row for row in log if row.version == 1), logged).graph
     assert abs(seen.mean - there.value) < 2.5 * there.standard_error
@@ -191,12 +177,12 @@ def test_a_version_seen_from_the_middle_is_not_whole(policy):
         (policy.n_events - 5, 1, False),
         (policy.n_events, 1, True),
     ):
-        watch = Watch(policy.location, only(PROBLEM), look_back=look_back, pause=0.0)
-        with watch.looking():
-            assert watch.tally.version.number == 2
-            results = {2: watch.tally.result(), **watch.finished}
-            assert min(results) == number
-            assert results[number].is_whole is whole
+        watch = Watch(policy.location, only(PROBLEM), look_back=look_back)
+        watch.look()
+        assert watch.tally.version.number == 2
+        results = {2: watch.tally.result(), **watch.finished}
+        assert min(results) == number
+        assert results[number].is_whole is whole
         watch.close()
 
 
@@ -209,39 +195,37 @@ def test_a_log_whose_first_events_were_removed(policy):
     policy.prune(before)  # the late feedback too, which stands behind decisions that are kept
     for made in kept:
         policy.feedback(made.decision_id, {"look": 0.5})
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
-    with watch.looking():
-        assert (watch.tally.n, watch.tally.n_answered) == (5, 5)
-        assert watch.position == policy.n_events
-        assert watch.first > 0
-        assert not watch.tally.is_whole
+    watch = Watch(policy.location, only(PROBLEM))
+    watch.look()
+    assert (watch.tally.n, watch.tally.n_answered) == (5, 5)
+    assert watch.position == policy.n_events
+    assert watch.first > 0
+    assert not watch.tally.is_whole
     watch.close()
 
 
 def test_it_goes_on_when_events_are_removed_behind_it(policy):
     play(policy, 20)
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
-    with watch.looking():
-        pass
+    watch = Watch(policy.location, only(PROBLEM))
+    watch.look()
     policy.prune(time.time())
     play(policy, 10)
-    with watch.looking():
-        assert (watch.tally.n, watch.tally.is_whole) == (30, True)
+    watch.look()
+    assert (watch.tally.n, watch.tally.is_whole) == (30, True)
     watch.close()
 
 
 def test_it_begins_anew_when_decisions_are_removed_that_it_has_not_seen(policy):
     play(policy, 20)
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
-    with watch.looking():
-        pass
+    watch = Watch(policy.location, only(PROBLEM))
+    watch.look()
     play(policy, 10)
     before = time.time()
     play(policy, 7)
     policy.prune(before)
-    with watch.looking():
-        assert (watch.tally.n, watch.tally.is_whole) == (7, False)
-        assert watch.position == policy.n_events
+    watch.look()
+    assert (watch.tally.n, watch.tally.is_whole) == (7, False)
+    assert watch.position == policy.n_events
     watch.close()
 
 
@@ -250,21 +234,20 @@ def test_feedback_removed_before_it_is_read_changes_nothing(policy):
     old = policy.decide({"x": 1.0}, actions=["look"])
     before = time.time()
     play(policy, 10)
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
-    with watch.looking():
-        pass
+    watch = Watch(policy.location, only(PROBLEM))
+    watch.look()
     n_answered = watch.tally.n_answered
     policy.feedback(old.decision_id, {"look": 0.5})
     policy.prune(before)
     play(policy, 10, answered=False)
-    with watch.looking():
-        assert (watch.tally.n, watch.tally.is_whole) == (21, True)
-        assert watch.tally.n_answered == n_answered
+    watch.look()
+    assert (watch.tally.n, watch.tally.is_whole) == (21, True)
+    assert watch.tally.n_answered == n_answered
     watch.close()
 
 
 def test_events_that_are_removed_while_it_reads(policy, monkeypatch):
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    watch = Watch(policy.location, only(PROBLEM))
     play(policy, 10)
     before = time.time()
     play(policy, 7)
@@ -276,23 +259,23 @@ def test_events_that_are_removed_while_it_reads(policy, monkeypatch):
         return reads(*given)
 
     monkeypatch.setattr(watching, "read_events", removes_first)
-    with watch.looking():
-        assert watch.tally.n == 0
-    with watch.looking():
-        assert watch.tally.n == 7
+    watch.look()
+    assert watch.tally.n == 0
+    watch.look()
+    assert watch.tally.n == 7
     watch.close()
 
 
 def test_an_event_that_is_missing_elsewhere_is_an_error(policy):
     policy.decide({"x": 1.0})
     policy.decide({"x": 1.0})
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    watch = Watch(policy.location, only(PROBLEM))
     policy.prune(time.time())
     play(policy, 5, answered=False)
     with policy.together() as together:
         together.storage.execute("DELETE FROM graphcb_decisions WHERE position = 5")
-    with pytest.raises(FileError, match="event 5 is missing"), watch.looking():
-        pass
+    with pytest.raises(FileError, match="event 5 is missing"):
+        watch.look()
     watch.close()
 
 
@@ -386,11 +369,11 @@ def test_actions_whose_names_never_come_again_are_not_all_remembered(monkeypatch
 
 
 def test_decisions_that_wait_share_their_names_and_graphs(policy):
-    watch = Watch(policy.location, only(PROBLEM), pause=0.0)
+    watch = Watch(policy.location, only(PROBLEM))
     for _ in range(3):
         play(policy, 20, answered=False)
-        with watch.looking():
-            waiting = list(watch.tally._open.values())
+        watch.look()
+        waiting = list(watch.tally._open.values())
     assert len(waiting) > 3
     assert len({id(one.graph) for one in waiting}) == 1
     assert len({id(one.names) for one in waiting}) == 1

@@ -77,10 +77,10 @@ def on_the_page(path: Path) -> Estimate | None:
     from graphcb.service.watching import Watch
 
     with DecisionLog(path) as log:
-        watch, n_events = Watch(str(path), log.versions, pause=0.0), log.n_events
+        watch, n_events = Watch(str(path), log.versions), log.n_events
     while watch.position < n_events:
-        with watch.looking():
-            tally = watch.tally
+        watch.look()
+        tally = watch.tally
     watch.close()
     if not tally.has_estimates:
         return None

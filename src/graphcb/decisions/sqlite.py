@@ -32,6 +32,7 @@ _REMEDIES = {
     "SQLITE_BUSY": "the file is locked by a program other than graphcb; close that program",
     "SQLITE_IOERR": "the disk failed; what was acknowledged before is in the log",
 }
+AT_ONCE = 0.2  # seconds for readers, where nobody may write until they have ended
 PATIENCE = 30.0  # seconds for others that write; a transaction of many calls may take some
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_SCHEMA", "SQLITE_TOOBIG")
 # A damaged name in a message of SQLite itself cannot be decoded.
@@ -168,7 +169,11 @@ class SQLiteStorage:
 
     def scrub(self) -> str:
         """Move the write-ahead log into the file and empty it; deleted rows are zeros there."""
-        busy = self.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
+        self.execute(f"PRAGMA busy_timeout = {1000 * AT_ONCE:.0f}")  # others wait meanwhile
+        try:
+            busy = self.execute("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
+        finally:
+            self.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE:.0f}")
         if not busy:
             return ""
         return (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphcb.checks import listed
-from graphcb.service.errors import Refused
+from graphcb.service.errors import CLOSE, Refused
 from graphcb.service.keys import Keys
 from graphcb.service.routing import Route
 
@@ -16,7 +16,6 @@ _AUTHENTICATE = ((b"www-authenticate", b"Bearer"),)
 WRONG_KEYS = 10.0  # per second and address
 WORK_BYTES = 4000  # of a body, which cost about as much to read as a round of many actions
 MOST_CLIENTS = 10_000  # whose tokens are remembered while they are being refilled
-_CLOSE = ((b"connection", b"close"),)
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _READ = frozenset(
     (b"authorization", b"ocp-apim-subscription-key", b"content-type", b"host", b"origin")
@@ -174,9 +173,9 @@ async def read_body(receive: Receive, limits: RequestLimits) -> bytes:
                 body = bytes(parts)
     except TimeoutError:
         seconds = f"{limits.body_seconds:g}"
-        raise Refused(408, f"the body must arrive within {seconds} seconds", _CLOSE) from None
+        raise Refused(408, f"the body must arrive within {seconds} seconds", CLOSE) from None
     if len(body) > limits.body:
-        raise Refused(413, f"the body must be at most {limits.body:,} bytes", _CLOSE)
+        raise Refused(413, f"the body must be at most {limits.body:,} bytes", CLOSE)
     return body
 
 

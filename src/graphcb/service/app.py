@@ -75,7 +75,7 @@ class Service:
         return text.replace(self._shown, "the log")
 
     def in_background(self, work: Coroutine[Any, Any, Result]) -> "asyncio.Future[Result]":
-        """Work that goes on until it is done or the service stops, whether or not one waits."""
+        """Work that goes on until it is done or the service stops, whether or not anybody waits."""
         task = asyncio.create_task(work)
         self._tasks.append(task)
         task.add_done_callback(self._tasks.remove)

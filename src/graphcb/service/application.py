@@ -4,45 +4,32 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from graphcb.service.admission import WORK_BYTES, Admission, ClientGone, RequestLimits, read_body
-from graphcb.service.errors import CODES, PERSONALIZER_CODES, RETRY, Refused, as_refusal
+from graphcb.service.admission import WORK_BYTES, ClientGone, read_body
+from graphcb.service.errors import RETRY, Refused, as_refusal
 from graphcb.service.messages import REQUEST, request_id
-from graphcb.service.metrics import Metrics
 from graphcb.service.personalizer_admin import MODEL_BYTES
 from graphcb.service.routing import Call, Content, Route, Router
-from graphcb.service.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from graphcb.service.app import Service
+    from graphcb.service.problems import Problems
 
 Send = Callable[[Any], Awaitable[None]]
 _ENCODE = msgspec.json.Encoder().encode
 _JSON = b"application/json"
 
 
-class AnsweringService(Protocol):
-    """What handlers get as the service of a call."""
-
-    limits: RequestLimits
-    metrics: Metrics
-    admission: Admission
-    telemetry: Telemetry | None
-
-    def seconds_for(self, route: Route) -> float:
-        """How long an answer may take."""
-        ...
-
-    def cleaned(self, message: str) -> str:
-        """A message without what clients should not see."""
-        ...
-
-
 class Application:
     """Answers requests for a service by a table of routes."""
 
-    def __init__(self, service: Any, routes: Sequence[Route], name: str = "") -> None:
-        self._service: AnsweringService = service
+    def __init__(
+        self, service: "Service | Problems", routes: Sequence[Route], name: str = ""
+    ) -> None:
+        self._service = service
         self._router = Router(routes, name)
         self._decoders = {
             route.takes: bytes if route.takes is bytes else msgspec.json.Decoder(route.takes).decode
@@ -80,11 +67,11 @@ class Application:
         except ClientGone:
             return
         except Exception as problem:
-            takes_input = route is not None and (route.takes is not None or bool(name))
-            refusal = as_refusal(problem, at_fault=takes_input)
+            may_be = route is not None and (bool(name) or route.takes or route.scope == "admin")
+            refusal = as_refusal(problem, at_fault=bool(may_be))
             refusal.message = service.cleaned(refusal.message)
-            codes = PERSONALIZER_CODES if b"/personalizer/" in scope["raw_path"] else CODES
-            status, content, headers = refusal.status, refusal.to_json(codes), refusal.headers
+            status, headers = refusal.status, refusal.headers
+            content = refusal.to_json(scope["raw_path"])
             if status >= 500:
                 headers = (*headers, (b"x-request-id", (request_id() or "").encode("latin-1")))
         await send_answer(send, status, content, kind, headers)

@@ -13,7 +13,6 @@ from graphcb.decisions.askers import number_of
 from graphcb.decisions.decided import NewRound
 from graphcb.decisions.together import Together
 from graphcb.decisions.writer import Took
-from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.guarded import played_by
 from graphcb.service.clock import WallClock
@@ -73,8 +72,6 @@ class Desk:
         self.position, self.model_version = policy.n_events, policy.model_version
         self.versions = policy.versions
         self.n_commits = self.n_jobs = 0
-        self._alarms: list[Alarm] = []  # as they were last seen
-        self._match_rate: float | None = None
         self.committed_at, self.failed_at = time.monotonic(), -math.inf
         self.clock = WallClock()
         self.askers: dict[str, int] = {}  # by their names, the numbers that the log has for them
@@ -124,20 +121,6 @@ class Desk:
         if self._played_by[0] != number and not isinstance(self.policy, Decider):
             self._played_by = number, played_by(getattr(self.policy.agent, "agent", None))
         return self._played_by[1]
-
-    @property
-    def alarms(self) -> list[Alarm]:
-        """The actions and features that have looked different, the latest first."""
-        if not self._busy:  # nobody waits for a transaction in order to see them
-            self._alarms = self.policy.alarms
-        return self._alarms
-
-    @property
-    def match_rate(self) -> float | None:
-        """How often the learner behind a baseline would have played the same."""
-        if not self._busy:
-            self._match_rate = self.policy.match_rate
-        return self._match_rate
 
     @property
     def last_checkpoint(self) -> Took | None:

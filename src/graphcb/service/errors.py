@@ -35,6 +35,7 @@ PERSONALIZER_CODES = {
     503: "ServiceUnavailable",
 }
 RETRY = ((b"retry-after", b"1"),)
+CLOSE = ((b"connection", b"close"),)
 
 
 class Refused(Exception):  # noqa: N818 - what happened to the request
@@ -44,8 +45,9 @@ class Refused(Exception):  # noqa: N818 - what happened to the request
         super().__init__(message)
         self.status, self.message, self.headers = status, message, headers
 
-    def to_json(self, codes: dict[int, str] = CODES) -> bytes:
-        """The body of the answer."""
+    def to_json(self, path: bytes = b"") -> bytes:
+        """The body of the answer, with Personalizer's codes on its paths."""
+        codes = PERSONALIZER_CODES if b"/personalizer/" in path else CODES
         error = {"code": codes[self.status], "message": self.message}
         return msgspec.json.encode({"error": error})
 

@@ -59,7 +59,7 @@ def live_of(watch: Watch, process: ProcessShown) -> LiveAnswer:
         exploration=_exploration(tally, units, now),
         feedback=_feedback(tally),
         match_rate=process.match_rate,
-        rules=rules_of(problem, tally, units, rule),
+        rules=rules_of(tally, rule),
         graph=_graph(problem),
         alarms=process.alarms,
         service=process.service,
@@ -143,7 +143,7 @@ def _actions(tally: LiveTally, units: Units, now: float) -> list[ActionShown]:
 
 
 def _windows(tally: LiveTally) -> WindowsShown:
-    windows = tally.windows[:-1] if tally.last_is_short else tally.windows
+    windows = tally.windows
     names = [name for name, _ in tally.played.most_common(NAMED)]
     fixed = tally.problem.actions
     if isinstance(fixed, tuple):

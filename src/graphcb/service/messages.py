@@ -1,4 +1,4 @@
-"""What the service says about itself: as text, or as JSON lines with time, level and request."""
+"""The service's own messages, as text or as JSON lines with time, level and request."""
 
 import logging
 import secrets
@@ -21,7 +21,7 @@ REQUEST: ContextVar[Any] = ContextVar("request", default=None)  # its scope
 
 @contextmanager
 def printing(format: Literal["text", "json"]) -> Iterator[None]:
-    """Print what this package and its server say, to stderr; what `say` tells goes to stdout."""
+    """Print log messages of this package and its server to stderr, and those of `say` to stdout."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Json() if format == "json" else logging.Formatter("%(message)s"))
     loggers = [logging.getLogger(name) for name in (LOGGER.name, "uvicorn", "asyncio")]
@@ -42,7 +42,7 @@ def printing(format: Literal["text", "json"]) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Tell whoever started the service how it goes."""
+    """Print a message for whoever started the service."""
     if _SAID["format"] == "json":
         record = logging.makeLogRecord({"levelname": "INFO", "msg": text})
         print(_Json().format(record), flush=True)

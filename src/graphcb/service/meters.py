@@ -59,15 +59,11 @@ def _took(what: str, read: Callable[[Desk], Took | None]) -> tuple[Meter, Meter]
 
 
 def _alarms(desk: Desk, metrics: "Metrics") -> Values:
-    return [((one.kind, one.name), one.since if one.is_on else 0) for one in desk.alarms]
+    return [((one.kind, one.name), one.since if one.is_on else 0) for one in metrics.model.alarms]
 
 
 def _missing(desk: Desk, metrics: "Metrics") -> Values:
     return [((feature,), count) for feature, count in sorted(metrics.missing.items())]
-
-
-def _refused(desk: Desk, metrics: "Metrics") -> Values:
-    return [((reason,), count) for reason, count in REFUSED.items()]
 
 
 METERS = (
@@ -76,7 +72,8 @@ METERS = (
         ("feature",),
     ),
     Meter(
-        "graphcb_refused_connections", "counter", "Connections refused or closed.", _refused,
+        "graphcb_refused_connections", "counter", "Connections refused or closed.",
+        lambda desk, metrics: [((reason,), count) for reason, count in REFUSED.items()],
         ("reason",),
     ),
     _counter("graphcb_decisions", "Decisions in the log.", lambda desk: desk.n_decisions),
@@ -113,7 +110,7 @@ METERS = (
     ),
     _gauge(
         "graphcb_match_rate", "How often a shadow plays as the baseline.",
-        lambda desk, metrics: desk.match_rate,
+        lambda desk, metrics: metrics.model.match_rate,
     ),
     _gauge(
         "graphcb_clock_jump_seconds", "The last jump of the clock.",

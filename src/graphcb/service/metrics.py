@@ -1,19 +1,27 @@
 """Counts and latencies of the service itself: for /v1/status, and in Prometheus' text format."""
 
+import asyncio
+import contextlib
 import math
 import time
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphcb.compilation.watch import is_compiling
+from graphcb.decisions import LogError
+from graphcb.estimates.stillness import Alarm
 from graphcb.service.answers import StatusAnswer, of_alarms
+from graphcb.service.aside import aside
 from graphcb.service.desk import Desk
 from graphcb.service.live_answers import ProcessShown, RequestsShown, ServiceShown
 from graphcb.service.meters import METERS
 
 WATCHED = ("/v1/decisions", "/v1/decisions/{id}/feedback", "/personalizer/v1.0/rank")  # by the page
 # Upper ends of the buckets of latencies, in seconds.
+LOOK_EVERY = 0.5  # seconds between two looks at the model
+LOOK_SECONDS = 0.5  # for which whoever asks waits for one
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -39,29 +47,54 @@ class Latencies:
         return float("inf")
 
 
+class ModelSeen(NamedTuple):
+    """The alarms of the model, how often a shadow plays as the baseline, and who decides."""
+
+    alarms: list[Alarm]
+    match_rate: float | None
+    agent: str
+
+
 class Metrics:
-    """Answers since the start, by route."""
+    """Answers since the start, by route, and what was last seen of the model."""
 
     def __init__(self) -> None:
         self.started: float = time.time()
-        self.answers: dict[tuple[str, int], int] = {}
-        self.latencies: dict[str, Latencies] = {}
-        self.missing: dict[str, int] = {}
+        self.answers: Counter[tuple[str, int]] = Counter()
+        self.latencies: defaultdict[str, Latencies] = defaultdict(Latencies)
+        self.missing: Counter[str] = Counter()  # contexts, by a feature that they must have
         self.log_bytes: float | None = None
         self.measured = -math.inf  # when it was measured on a server
+        self.model: ModelSeen = ModelSeen([], None, "")
+        self._next_look = -math.inf
+        self._looking: asyncio.Future[None] | None = None
 
     def note(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
-        key = route, status
-        self.answers[key] = self.answers.get(key, 0) + 1
-        latencies = self.latencies.get(route)
-        if latencies is None:
-            latencies = self.latencies[route] = Latencies()
-        latencies.add(seconds)
+        self.answers[route, status] += 1
+        self.latencies[route].add(seconds)
 
-    def note_missing(self, feature: str) -> None:
-        """Count a context without a feature that it must have."""
-        self.missing[feature] = self.missing.get(feature, 0) + 1
+    async def look(self, desk: Desk) -> None:
+        """Look at the model in a thread, and wait for that briefly.
+
+        It may take long: it waits for transactions, and may have to connect to the log again.
+        """
+        if time.monotonic() < self._next_look:
+            return
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.ensure_future(aside(lambda: self.look_now(desk)))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_SECONDS):
+                await asyncio.shield(self._looking)
+
+    def look_now(self, desk: Desk) -> None:
+        """Look at the model, unless that was just done; without a log it stays as it was seen."""
+        if time.monotonic() < self._next_look:
+            return
+        with contextlib.suppress(LogError, OSError):
+            policy = desk.policy
+            self.model = ModelSeen(policy.alarms, policy.match_rate, desk.played_by)
+        self._next_look = time.monotonic() + LOOK_EVERY
 
     def to_text(self, desk: Desk) -> bytes:
         """The text that Prometheus reads."""
@@ -103,7 +136,7 @@ def status_of(desk: Desk, metrics: Metrics) -> StatusAnswer:
         latency=latency,
         role=desk.role,
         staleness=desk.staleness,
-        alarms=of_alarms(desk.alarms),
+        alarms=of_alarms(metrics.model.alarms),
         log_failures=desk.n_failures,
         defaults=desk.n_defaults,
         clock_jumps=desk.clock.n_jumps,
@@ -116,7 +149,7 @@ def process_of(desk: Desk, metrics: Metrics) -> ProcessShown:
     status = status_of(desk, metrics)
     service = ServiceShown(
         version=status.version,
-        agent=desk.played_by,
+        agent=metrics.model.agent,
         is_compiling=is_compiling(),
         uptime=status.uptime,
         waiting=status.waiting,
@@ -138,7 +171,7 @@ def process_of(desk: Desk, metrics: Metrics) -> ProcessShown:
         now=time.time(),
         n_events=status.n_events,
         model_version=status.model_version,
-        match_rate=desk.match_rate,
+        match_rate=metrics.model.match_rate,
         alarms=status.alarms,
         service=service,
     )

@@ -1,8 +1,8 @@
-"""What a service of several problems answers itself: which there are, and how they are."""
+"""The paths of a service of several problems: a list of them, and which of them are ready."""
 
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -38,7 +38,7 @@ _PAGE = """<!doctype html>
 
 
 class ProblemStanding(msgspec.Struct):
-    """How a problem is; `state` is "ok", or why it is not served here or not ready."""
+    """The state of a problem: "ok", or why it is not served here or not ready."""
 
     name: str
     state: str
@@ -68,9 +68,7 @@ class ReadyAnswer(msgspec.Struct):
 
 
 def _problems(call: Call) -> "Problems":
-    problems: Any = call.service  # of these routes
-    found: Problems = problems
-    return found
+    return cast("Problems", call.service)  # of these routes
 
 
 async def _list(call: Call) -> ProblemsAnswer:

@@ -5,6 +5,7 @@ are the problem file; its model is the learner. What has no meaning here is refu
 """
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import asdict
 
 from graphcb.agents.baselines import FIRST
 from graphcb.decisions.together import Together
@@ -22,6 +24,7 @@ from graphcb.problems import Learner, Problem
 from graphcb.problems.baselines import Baseline
 from graphcb.problems.defaults import Defaults, read_defaults
 from graphcb.saving import from_bytes, to_bytes
+from graphcb.service.aside import aside
 from graphcb.service.errors import Refused
 from graphcb.service.requests import ProblemRequest, as_problem
 from graphcb.service.routing import Call, Content
@@ -34,6 +37,7 @@ _DURATION = re.compile(
 )
 _MADE_AT = "(SELECT made_at FROM graphcb_decisions WHERE position > ? ORDER BY position"
 _SPAN = f"SELECT {_MADE_AT} LIMIT 1), {_MADE_AT} DESC LIMIT 1)"
+_LATEST = f"SELECT max(made_at) FROM {_MADE_AT} DESC LIMIT 1000) AS latest"  # of many clocks
 
 
 class Configuration(msgspec.Struct, rename="camel"):
@@ -94,9 +98,7 @@ async def change_configuration(call: Call) -> Configuration:
 
     def change(together: Together) -> Configuration:
         version = together.version
-        if version.problem is None:
-            raise ValueError("the log must have a problem")
-        problem = _configured(version.problem, asked)
+        problem = _configured(version.problem or call.service.desk.problem, asked)
         if problem != version.problem:
             version = together.change(problem, note=NOTE).version
         return _as_configuration(problem, version.made_at)
@@ -107,7 +109,8 @@ async def change_configuration(call: Call) -> Configuration:
 async def show_settings(call: Call) -> LearningSettings:
     """The agent, and the problem as TOML."""
     desk = call.service.desk
-    return LearningSettings(desk.played_by, desk.problem.to_toml())
+    agent = await aside(lambda: desk.played_by)  # which may wait for a transaction
+    return LearningSettings(agent, desk.problem.to_toml())
 
 
 async def change_settings(call: Call) -> LearningSettings:
@@ -133,7 +136,7 @@ async def export_model(call: Call) -> Content:
 
 
 async def import_model(call: Call) -> None:
-    """Go on with the learner in a file, for the same problem."""
+    """Continue with the learner in a file, which must be for the same problem."""
     learner = await asyncio.to_thread(_read_model, call.body)
 
     def change(together: Together) -> None:
@@ -155,7 +158,7 @@ def _read_model(content: bytes) -> Learner:
 
 
 async def reset_model(call: Call) -> None:
-    """Go on with a learner that knows nothing."""
+    """Continue with a new learner."""
 
     def change(together: Together) -> None:
         if together.version.problem is not None:
@@ -184,8 +187,15 @@ async def show_log(call: Call) -> LogProperties:
 
 
 async def delete_log(call: Call) -> None:
-    """Remove all decisions; the model stays. It is done to its end even if nobody waits."""
-    await call.service.in_background(prune(call.service.desk, time.time() + 1.0))
+    """Remove all decisions up to now; the model stays. It goes on even if nobody waits."""
+
+    def look(together: Together) -> float | None:
+        latest = together.storage.execute(_LATEST, (together.pending.start.cut,))[0][0]
+        return None if latest is None else math.nextafter(latest, math.inf)
+
+    before = await call.service.desk.ask(look)
+    if before is not None:
+        await call.service.in_background(prune(call.service.desk, before))
 
 
 def refused(text: str) -> Callable[[Call], Any]:
@@ -248,18 +258,15 @@ def _as_configuration(problem: Problem, changed_at: float) -> Configuration:
 def _configured(problem: Problem, asked: Configuration) -> Problem:
     """The problem as a configuration says."""
     now = _as_configuration(problem, 0.0)
+    given = {name: value for name, value in asdict(asked).items() if value is not None}
+    whole = asdict(now) | given
     fixed = ("model_export_frequency", "model_retrain_days", "is_auto_optimization_enabled")
     for name in (*fixed, "log_mirror_enabled"):
-        wanted, there_is = getattr(asked, name), getattr(now, name)
-        if wanted is not None and wanted != there_is:
+        wanted, there_is = whole[name], getattr(now, name)
+        if wanted != there_is:
             shown = msgspec.json.encode(there_is).decode()
             title = re.sub("_(.)", lambda found: found[1].upper(), name)
             raise ValueError(f"`{title}` must be {shown} here, or left out, got {wanted!r}")
-    whole = {
-        name: getattr(now if given is None else asked, name)
-        for name in Configuration.__struct_fields__
-        for given in [getattr(asked, name)]
-    }
     table: dict[str, Any] = {}
     waiting = read_duration("rewardWaitTime", whole["reward_wait_time"])
     if waiting > 0.0:

@@ -4,7 +4,7 @@ import asyncio
 import math
 import random
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphcb.decisions import LogError
 from graphcb.service.admission import Admission, RequestLimits
@@ -17,6 +17,9 @@ from graphcb.service.metrics import Metrics
 from graphcb.service.overview import ROUTES, ProblemStanding
 from graphcb.service.routing import PROBLEMS, Route
 
+if TYPE_CHECKING:
+    from graphcb.decisions.learners import Learners
+
 AGAIN = 0.5  # seconds until a log that could not be opened is tried again
 MOST_RARELY = 30.0  # seconds between two trials of what does not depend on other processes
 LOOK_EVERY = 0.5  # seconds between two looks at how many learners there are
@@ -24,12 +27,6 @@ STARTING = "it is starting"
 NO_LOG = "its log cannot be opened, or another process has it"
 NOT_IN_ORDER = "its file, keys or log are not in order; the service's own log says why"
 ELSEWHERE = "it is left to another learner"
-
-
-class Sharing(Protocol):
-    """How many processes share the problems, this one included."""
-
-    n: int
 
 
 class Opening(NamedTuple):
@@ -54,7 +51,7 @@ class Problems:
         openings: Mapping[str, Callable[[], Service]],
         *,
         is_local: bool = True,
-        sharing: Sharing | None = None,
+        sharing: "Learners | None" = None,
         say: Callable[[str, Service], None] = lambda name, service: None,
     ) -> None:
         self.limits, self.metrics = RequestLimits(), Metrics()
@@ -93,7 +90,9 @@ class Problems:
             refusal = Refused(503, f"the problem is not served here: {self._reasons[name]}", RETRY)
         else:
             refusal = Refused(404, "there is no such problem; /v1/problems lists what there is")
-        await send_answer(send, refusal.status, refusal.to_json(), headers=refusal.headers)
+        await send_answer(
+            send, refusal.status, refusal.to_json(scope["raw_path"]), headers=refusal.headers
+        )
 
     def seconds_for(self, route: Route) -> float:
         """How long an answer may take."""
@@ -104,7 +103,7 @@ class Problems:
         return message
 
     async def standings(self) -> list[ProblemStanding]:
-        """How each problem is, by name."""
+        """The state of each problem."""
         return await asyncio.gather(*map(self._standing, self._openings))
 
     async def _standing(self, name: str) -> ProblemStanding:
@@ -127,7 +126,7 @@ class Problems:
         return {"status": "ok"}
 
     def leave(self) -> None:
-        """Say from now on that others should be asked."""
+        """Be not ready from now on, as the service is about to stop."""
         self.is_leaving = True
         for service in self._services.values():
             service.desk.is_leaving = True
@@ -174,7 +173,7 @@ class Problems:
                 continue
             self._n_claimed += 1
             try:
-                service = await aside(opening.open, _close)
+                service = await aside(opening.open, lambda late: late.desk.policy.close())
                 await self._serve(name, service, opening.is_given_up)
                 pause, said = AGAIN, ""
                 self._reasons[name] = ELSEWHERE
@@ -199,7 +198,3 @@ class Problems:
         await service.stop()
         del self._services[name]
         is_given_up.clear()
-
-
-def _close(service: Service) -> None:
-    service.desk.policy.close()

@@ -106,7 +106,7 @@ async def _forget(call: Call) -> answers.ForgottenAnswer:
 
 
 async def _forget_now(call: Call) -> answers.ForgottenAnswer:
-    """All of it, even if nobody waits for the answer; the model is rebuilt beside requests."""
+    """Go on even if nobody waits for the answer; the model is rebuilt while others decide."""
     desk, asked, so_far = call.service.desk, call.body, None
     if asked.unlearn and not isinstance(desk.policy, Decider):
         unlearned = partial(desk.policy.unlearned, asked.subject)
@@ -117,7 +117,7 @@ async def _forget_now(call: Call) -> answers.ForgottenAnswer:
 
     receipt = await desk.ask(forget, is_long=True)
     left = "" if isinstance(desk.policy, Decider) else await asyncio.to_thread(desk.policy.scrub)
-    return answers.ForgottenAnswer(*receipt, left)
+    return answers.ForgottenAnswer(*receipt, call.service.cleaned(left))
 
 
 async def _show_versions(call: Call) -> answers.VersionsAnswer:
@@ -125,11 +125,13 @@ async def _show_versions(call: Call) -> answers.VersionsAnswer:
 
 
 async def _show_status(call: Call) -> answers.StatusAnswer:
+    await call.service.metrics.look(call.service.desk)
     return status_of(call.service.desk, call.service.metrics)
 
 
 async def _show_live(call: Call) -> Content:
     service = call.service
+    await service.metrics.look(service.desk)
     found = await service.watcher.look(lambda: process_of(service.desk, service.metrics))
     if found is None:
         text = "the numbers are not ready: machine code may have to be compiled, up to 15 s"
@@ -139,6 +141,7 @@ async def _show_live(call: Call) -> Content:
 
 
 async def _show_metrics(call: Call) -> Content:
+    await call.service.metrics.look(call.service.desk)
     await measure_log(call.service.desk, call.service.metrics)
     text = call.service.metrics.to_text(call.service.desk)
     return Content(text, b"text/plain; version=0.0.4; charset=utf-8")

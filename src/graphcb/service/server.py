@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from graphcb.service.errors import LOGGER
+from graphcb.service.application import send_answer
+from graphcb.service.errors import CLOSE, LOGGER, RETRY, Refused
 from graphcb.service.refused_connections import REFUSED
 
 CONNECTIONS = 1000  # at the same time; more are answered with 503
@@ -34,9 +35,9 @@ LAST_ANSWERS = 12  # seconds for requests in progress when the service stops
 LAST_RESORT = 25.0  # seconds until it ends in any case; Kubernetes kills after 30
 HEAD_SECONDS = 10.0  # from the connection, or the first byte, to the end of the headers
 WRITE_SECONDS = 10.0  # for a client to read an answer that does not fit into buffers
-PIPELINED = 256  # requests of a connection that may wait for the answer to an earlier one
+PIPELINED = 64  # requests of a connection that may wait for the answer to an earlier one, 3 KB each
 NEW_OBJECTS = 10_000  # since the last garbage collection, from which on there is another
-HEAD_BYTES = 1_000_000  # until the headers end; the start of a body may come along with them
+HEAD_BYTES = 65_536  # of headers that have not ended; what comes at once with their end is more
 
 
 _NUMBERS = itertools.count()  # of connections, in their order
@@ -104,12 +105,11 @@ def new_server(app: Any, tls: Tls | None = None) -> uvicorn.Server:
         ws="none",
         lifespan="on",
         access_log=False,
-        log_level="warning",
+        log_level="error",  # its warnings are a line per request that is none, from anybody
         log_config=None,
         ssl_certfile=None if tls is None else tls.cert,
         ssl_keyfile=None if tls is None else tls.key,
         server_header=False,
-        limit_concurrency=CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=LAST_ANSWERS,
     )
@@ -211,6 +211,7 @@ class Connection(HttpToolsProtocol):
     _unread: asyncio.TimerHandle | None = None  # while a client does not read
     _n_bytes = 0
     _number = 0
+    _cycles: tuple[Any, ...] = ()  # requests whose answers are not complete
 
     @property
     def is_idle(self) -> bool:
@@ -231,17 +232,19 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""
         self._stop_waiting()
+        for cycle in self._cycles:  # uvicorn tells only the last one, which may wait for others
+            cycle.disconnected = True
         self.resume_writing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Close a connection whose headers do not end."""
         if self._late is not None:
-            self._n_bytes += len(data)
             if self._n_bytes > HEAD_BYTES:
                 REFUSED["slow"] += 1
                 self.transport.close()
                 return
+            self._n_bytes += len(data)
         super().data_received(data)
 
     def on_message_begin(self) -> None:
@@ -274,9 +277,13 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The headers have arrived in time."""
         self._stop_waiting()
+        app = self.app
         if len(self.connections) >= CONNECTIONS or len(self.tasks) >= CONNECTIONS:
-            REFUSED["full"] += 1  # uvicorn answers 503
+            REFUSED["full"] += 1
+            self.app = _refuse  # uvicorn's own limit says nothing that clients can read
         super().on_headers_complete()
+        self.app = app
+        self._cycles = (*(one for one in self._cycles if not one.response_complete), self.cycle)
 
     def _await_headers(self) -> None:
         self._stop_waiting()
@@ -295,6 +302,11 @@ class Connection(HttpToolsProtocol):
         if self._late is not None:
             self._late.cancel()
             self._late = None
+
+
+async def _refuse(scope: Any, receive: Any, send: Any) -> None:
+    refusal = Refused(503, "there are too many connections; try again", (*RETRY, *CLOSE))
+    await send_answer(send, refusal.status, refusal.to_json(), headers=refusal.headers)
 
 
 def _make_room(connections: "set[Any]") -> None:

@@ -1,22 +1,18 @@
 """How limits, budgets, the baseline and defaults stand in what a tally has seen."""
 
 from graphcb.evaluation.standing import standings
-from graphcb.problems import Problem
 from graphcb.service.live_answers import RuleAnswer
 from graphcb.service.tally import LiveTally
-from graphcb.service.units import Units
 
 
-def rules_of(
-    problem: Problem, tally: LiveTally, units: Units, rule: str | None
-) -> list[RuleAnswer]:
+def rules_of(tally: LiveTally, rule: str | None) -> list[RuleAnswer]:
     """All guardrails; `rule` is the action of the baseline, where it can be estimated."""
     kept = tally.keeping.kept(tally.known_budgets)
-    found = standings(problem, kept, keeps_up=keeps_up(tally, units, rule))
+    found = standings(tally.problem, kept, keeps_up=keeps_up(tally, rule))
     return [RuleAnswer(*one) for one in found]
 
 
-def keeps_up(tally: LiveTally, units: Units, rule: str | None) -> bool | None:
+def keeps_up(tally: LiveTally, rule: str | None) -> bool | None:
     """Whether nothing proves that more is lost than (1 + epsilon) times the baseline's loss.
 
     None if its action cannot be estimated, and if a lead that was not seen may make up for it.
@@ -25,7 +21,7 @@ def keeps_up(tally: LiveTally, units: Units, rule: str | None) -> bool | None:
     if rule is None or baseline is None:
         return None
     known, excess = tally.judge.constant(rule), tally.judge.excess(rule)
-    if units.rewards:
+    if tally.problem.feedback == "rewards":
         holds = -excess.upper <= baseline.epsilon * (1.0 - known.lower)
     else:
         holds = excess.lower <= baseline.epsilon * known.upper

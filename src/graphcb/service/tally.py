@@ -63,7 +63,7 @@ class Open:
 
     @property
     def own(self) -> Settled:
-        """It alone, with what is known by now and in the same arrays."""
+        """The decision by itself, with what is known by now, in the same arrays."""
         return Settled(
             self.graph,
             self.names,
@@ -94,7 +94,6 @@ class VersionResult(NamedTuple):
     """The results of a version; `is_whole` says that no decision was passed over."""
 
     n: int
-    n_settled: int
     policy: Judged | None
     is_whole: bool
 
@@ -184,13 +183,9 @@ class LiveTally:
 
     @property
     def windows(self) -> list[LiveWindow]:
-        """All decisions, in windows of equal size but for the last, which may be filling."""
-        return [*self._full.values, self._last] if self._last.n else list(self._full.values)
-
-    @property
-    def last_is_short(self) -> bool:
-        """Whether the last of several windows is not half full."""
-        return bool(self._full.values) and 0 < 2 * self._last.n < self._full.every
+        """Windows of equal size. The last is left out until half full, if there are others."""
+        is_short = 2 * self._last.n < self._full.every if self._full.values else not self._last.n
+        return [*self._full.values, *([] if is_short else [self._last])]
 
     def colours_for(self, names: Sequence[str]) -> dict[str, int]:
         """A number below NAMED for each of at most as many actions, which it keeps.
@@ -212,7 +207,7 @@ class LiveTally:
     def result(self) -> VersionResult:
         """What is known of the version so far."""
         policy = self.judge.policy() if self.has_estimates else None
-        return VersionResult(self.n, self.judge.n, policy, self.is_whole)
+        return VersionResult(self.n, policy, self.is_whole)
 
     def decided(self, made: LoggedDecision) -> None:
         """Count a decision."""
@@ -227,8 +222,10 @@ class LiveTally:
         self.explored += explored
         self.played[names[row.action_index]] += 1
         self.played = _most_common(self.played)
-        self._into_window(names[row.action_index], explored, row.made_at)
-        self.minutes.at(row.made_at).add(names[row.action_index], explored, row.made_at)
+        for window in (self._last, self.minutes.at(row.made_at)):
+            window.add(names[row.action_index], explored, row.made_at)
+        if self._full.add(self.n, self._last):
+            self._last = LiveWindow()
         self.keeping.add(made)
         certain = None if row.informed else self.problem.certain_graph_for(names)
         graph = knowing(row).graph if certain is None else certain
@@ -367,11 +364,6 @@ class LiveTally:
             if not same or repr(same[-1]) in known:
                 budgets.append(repr(budget))
         return frozenset(budgets)
-
-    def _into_window(self, name: str, explored: float, at: float) -> None:
-        self._last.add(name, explored, at)
-        if self._full.add(self.n, self._last):
-            self._last = LiveWindow()
 
 
 def _joined(earlier: LiveWindow, later: LiveWindow) -> LiveWindow:

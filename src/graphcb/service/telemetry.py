@@ -91,7 +91,8 @@ class Telemetry:
 def _callback(meter: Meter, desk: Desk, metrics: Metrics) -> Any:
     from opentelemetry.metrics import Observation
 
-    def observe(options: Any) -> Iterator[Any]:
+    def observe(options: Any) -> Iterator[Any]:  # in a thread of OpenTelemetry's
+        metrics.look_now(desk)
         for values, number in meter.read(desk, metrics):
             yield Observation(number, dict(zip(meter.labels, values, strict=True)))
 

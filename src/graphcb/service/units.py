@@ -24,8 +24,7 @@ class Units:
 
     def at(self, mean: float | None) -> float | None:
         """A mean, if it is known."""
-        shown = mean is not None and math.isfinite(mean)
-        return self.low + self.width * mean if shown and mean is not None else None
+        return None if mean is None or not math.isfinite(mean) else self.low + self.width * mean
 
     def value(self, name: str, one: Judged) -> ValueShown:
         """A mean with its interval."""

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 import msgspec
 
@@ -24,30 +23,18 @@ IDLE = 60.0  # seconds without a look after which the process ends
 _NICE = 5  # it makes way for the service where there are too few cores
 
 
-class Worker(Protocol):
-    """Answers a look at a log."""
-
-    def ask(self, request: bytes) -> bytes:
-        """The LiveAnswer to a ProcessShown, both as JSON."""
-        ...
-
-    def close(self) -> None:
-        """Stop."""
-        ...
-
-
 class Viewer:
     """Answers in this process."""
 
     def __init__(self, location: str) -> None:
         with DecisionLog(location) as log:
-            self.watch = Watch(location, log.versions, pause=0.0)
+            self.watch = Watch(location, log.versions)
 
     def ask(self, request: bytes) -> bytes:
-        """Read what is new, and answer."""
+        """Read what is new, and turn a ProcessShown into a LiveAnswer, both as JSON."""
         process = msgspec.json.decode(request, type=ProcessShown)
-        with self.watch.looking():
-            return msgspec.json.encode(live_of(self.watch, process))
+        self.watch.look()
+        return msgspec.json.encode(live_of(self.watch, process))
 
     def close(self) -> None:
         """Close the log."""
@@ -60,7 +47,10 @@ class Process:
     def __init__(self, location: str) -> None:
         command = [sys.executable, "-c", "from graphcb.service.watcher import main; main()"]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **_QUIET}
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "GRAPHCB_QUIET": "1"},
         )
         self._send(msgspec.json.encode(location))  # which may contain a password
 
@@ -84,9 +74,6 @@ class Process:
             self._process.stdin.flush()
 
 
-_QUIET = {"GRAPHCB_QUIET": "1"}
-
-
 class Watcher:
     """The last answer, for all pages: it is made again if somebody looks after `pause` seconds.
 
@@ -96,21 +83,26 @@ class Watcher:
     """
 
     def __init__(
-        self, location: str, *, start: Callable[[str], Worker] = Process, pause: float = PAUSE
+        self,
+        location: str,
+        *,
+        start: Callable[[str], Viewer | Process] = Process,
+        pause: float = PAUSE,
     ) -> None:
         self._location, self.start, self.pause = location, start, pause
-        self._worker: Worker | None = None
+        self._worker: Viewer | Process | None = None
         self._making: asyncio.Future[bytes] | None = None
         self._next = self._looked = 0.0
         self._is_closed = False
 
     async def look(self, describe: Callable[[], ProcessShown]) -> bytes | None:
-        """The LiveAnswer as JSON, None if it takes long; `describe` says how this process does."""
+        """The LiveAnswer as JSON, None if it takes long; `describe` tells of this process."""
         self._looked = time.monotonic()
         if self._making is None or (self._making.done() and self._looked >= self._next):
             request = msgspec.json.encode(describe())
             self._making = asyncio.ensure_future(asyncio.to_thread(self._make, request))
-            self._making.add_done_callback(_retrieve)
+            # A failure was logged, and whoever still waits gets it.
+            self._making.add_done_callback(lambda made: made.cancelled() or made.exception())
         try:
             async with asyncio.timeout(PATIENCE):
                 return await asyncio.shield(self._making)
@@ -149,12 +141,6 @@ class Watcher:
         is_making = self._making is not None and not self._making.done()
         if not is_making and time.monotonic() - self._looked > IDLE:
             self._stop()
-
-
-def _retrieve(made: "asyncio.Future[bytes]") -> None:
-    """A failure was logged, and whoever still waits gets it."""
-    if not made.cancelled():
-        made.exception()
 
 
 def main() -> None:

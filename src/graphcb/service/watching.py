@@ -1,9 +1,6 @@
 """The log as it grows, read for the page."""
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from graphcb.decisions import DecisionLog, Versions
 from graphcb.decisions.encoding import FLOAT, WHOLE, numbers
@@ -15,7 +12,6 @@ from graphcb.service.tally import LiveTally, VersionResult
 AT_A_TIME = 500  # events
 LOOK_BACK = 200_000  # events that the first look reads at most
 SECONDS = 0.5  # for reading, per look
-PAUSE = 0.5  # seconds between two looks that read
 MOST_FINISHED = 20  # versions whose results are remembered
 
 
@@ -28,37 +24,23 @@ class Watch:
     `finished` has the results of earlier versions.
     """
 
-    def __init__(
-        self, location: str, versions: Versions, *, look_back: int = LOOK_BACK, pause: float = PAUSE
-    ) -> None:
+    def __init__(self, location: str, versions: Versions, *, look_back: int = LOOK_BACK) -> None:
         self.versions, self.tally = versions, LiveTally(versions)
         self.finished: dict[int, VersionResult] = {}
         self.first = self.position = 0
-        self._location, self._look_back, self._pause = location, look_back, pause
+        self._location, self._look_back = location, look_back
         self._log: DecisionLog | None = None
-        self._guard = threading.Lock()
-        self._next = 0.0
 
-    @contextmanager
-    def looking(self) -> Iterator[None]:
-        """Read new events for a while, unless that was just done; then hold the tally still."""
-        with self._guard:
-            if time.monotonic() >= self._next:
-                try:
-                    self._read_on(time.monotonic() + SECONDS)
-                except BaseException:
-                    self._close()  # the next look connects again
-                    raise
-                self._next = time.monotonic() + self._pause
-            yield
+    def look(self) -> None:
+        """Read new events for a while."""
+        try:
+            self._read_on(time.monotonic() + SECONDS)
+        except BaseException:
+            self.close()  # the next look connects again
+            raise
 
     def close(self) -> None:
-        """Close the log and read nothing more."""
-        with self._guard:
-            self._close()
-            self._next = float("inf")
-
-    def _close(self) -> None:
+        """Close the log."""
         if self._log is not None:
             self._log.close()
         self._log = None
@@ -107,7 +89,10 @@ class Watch:
     def _count(self, row: Event, log: DecisionLog) -> None:
         version = self.versions.at(row.position)
         if version.number != self.tally.version.number:
-            self._finish()
+            self.tally.settle()
+            self.finished[self.tally.version.number] = self.tally.result()
+            if len(self.finished) > MOST_FINISHED:
+                del self.finished[min(self.finished)]
             self.tally = LiveTally(_up_to(self.versions, version.number), before=self.tally)
         if isinstance(row, DecisionRow):
             # a decider that does not know of the change yet still decides by an earlier version
@@ -119,12 +104,6 @@ class Watch:
             self.tally.answered(
                 row.decision, row.received_at, indices, losses, is_default=is_default
             )
-
-    def _finish(self) -> None:
-        self.tally.settle()
-        self.finished[self.tally.version.number] = self.tally.result()
-        if len(self.finished) > MOST_FINISHED:
-            del self.finished[min(self.finished)]
 
 
 def _up_to(versions: Versions, number: int) -> Versions:

@@ -35,7 +35,7 @@ def note_rounds(call: Call, rounds: Sequence[NewRound]) -> None:
             features = features_of(context)
             for name in needed:
                 if features.get(name) is None:
-                    call.service.metrics.note_missing(name)
+                    call.service.metrics.missing[name] += 1
 
 
 def work_of(rounds: Sequence[NewRound]) -> float:
