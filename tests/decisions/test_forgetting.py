@@ -137,9 +137,14 @@ def test_a_reader_that_holds_the_write_ahead_log_is_named(tmp_path):
         with DecisionLog(file) as log:
             log.storage.execute("BEGIN")
             log.storage.execute("SELECT count(*) FROM graphcb_decisions")
+            statements = []
+            policy._log.storage._connection.set_trace_callback(statements.append)
             with pytest.warns(RuntimeWarning, match="still has what was removed, as another"):
                 policy.forget("eve")
             log.storage.execute("ROLLBACK")
+    at = statements.index("PRAGMA wal_checkpoint(TRUNCATE)")  # for which nobody waits for long
+    assert statements[at - 1] == "PRAGMA busy_timeout = 200"
+    assert statements[at + 1] == "PRAGMA busy_timeout = 30000"
     assert verify(file) == []
 
 

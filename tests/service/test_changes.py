@@ -198,8 +198,6 @@ def test_a_person_is_forgotten(start, tmp_path):
     assert receipt["left"] == ""
     with contextlib.closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as reader:
         reader.execute("PRAGMA busy_timeout = 0")
-        policy = service.service.desk.policy
-        policy._log.storage.execute("PRAGMA busy_timeout = 0")
         reader.execute("BEGIN")
         assert reader.execute("SELECT count(*) FROM graphcb_decisions").fetchone() == (3,)
         left = service.call("POST", "/v1/forget", {"subject": "adam"})[1]["left"]
