@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphcb.agents.names import names_of, speaks_of
+from graphcb.agents.pacing import changed
 from graphcb.agents.spending import Spending
 from graphcb.checks import listed
 from graphcb.exploration import BoxAndRows, Limits, solve_dec
@@ -57,8 +58,12 @@ class Rules:
             return Ruled(predicted, box, self)
         called = names_of(predicted.size, actions, names)
         spending = self.spending.opened(predicted, called, costs, context, actions)
-        after = Rules(self.limits, spending)
-        return Ruled(spending.priced(predicted), spending.within(box), after)
+        priced, allowed = spending.priced(predicted), spending.within(box)
+        return Ruled(priced, allowed, self.after(spending))
+
+    def after(self, spending: Spending | None) -> "Rules":
+        """The same limits, with budgets that have gone on."""
+        return changed(self, spending=spending)
 
     def box(self, n_actions: int, actions: Any = None, names: Any = None) -> BoxAndRows | None:
         """The limits of a round as arrays; None if it has none.

@@ -2,18 +2,20 @@
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import gt
 from typing import Any
 
 import numpy as np
 
 from graphcb.agents.budgets import LARGEST, Budget, as_cost
-from graphcb.agents.pacing import TINY, Account
+from graphcb.agents.pacing import TINY, Account, changed
 from graphcb.checks import as_numbers, as_one_of, listed
 from graphcb.compilation import compiled
 from graphcb.exploration import BoxAndRows, Limits
 from graphcb.exploration.cheapest import cheapest
 from graphcb.exploration.clashing import SLACK
+from graphcb.exploration.limits import MOST_KEPT
 from graphcb.graphs.structure import Flags, Floats
 from graphcb.loaded import Array, Instance, Learned
 
@@ -23,7 +25,8 @@ class Spending:
     """Budgets with their accounts; a value that never changes.
 
     `costs` (n_budgets, n_actions) are those of the round that is open, between `act` and
-    `on_draw`; None between rounds.
+    `on_draw`; None between rounds. What does not change from round to round is worked out once, and
+    goes on with `changed`.
     """
 
     budgets: tuple[Budget, ...]
@@ -46,15 +49,14 @@ class Spending:
                 _check_floors(budget, limits)
         return cls(known, tuple(Account() for _ in known)) if known else None
 
-    @property
+    @cached_property
     def has_clock(self) -> bool:
         """Whether any budget accrues by the clock."""
         return any(budget.seconds is not None for budget in self.budgets)
 
     def at(self, seconds: float) -> "Spending":
         """The same at a later time."""
-        accounts = tuple(account.at(seconds) for account in self.accounts)
-        return Spending(self.budgets, accounts, self.costs)
+        return changed(self, accounts=tuple([account.at(seconds) for account in self.accounts]))
 
     def opened(
         self,
@@ -71,22 +73,18 @@ class Spending:
                 "what was played: agent.on_draw(Played(context, graph, actions, probabilities, "
                 "action)); a Policy and the run loop do so"
             )
-        stated = self._check_stated(stated)
-        costs = np.array([b.of(names, stated.get(b.name), context, actions) for b in self.budgets])
-        least, most = _ends(predicted[np.newaxis])[0].tolist()
-        highest = _ends(costs)[:, 1].tolist()
-        accounts = tuple(
-            account.opened(budget, high, most - least)
-            for budget, account, high in zip(self.budgets, self.accounts, highest, strict=True)
-        )
-        return Spending(self.budgets, accounts, costs)
+        costs, highest = self._costs(names, stated, context, actions)
+        each, spread = zip(self.budgets, self.accounts, highest, strict=True), _spread(predicted)
+        accounts = [account.opened(budget, high, spread) for budget, account, high in each]
+        return changed(self, accounts=tuple(accounts), costs=costs, highest=highest)
 
     def priced(self, predicted: Floats) -> Floats:
         """The predicted losses with the costs of the open round, at their prices."""
-        priced = predicted
-        for account, row in zip(self.accounts, self._open(), strict=True):
-            if account.price > 0.0:
-                priced = priced + account.price * row
+        priced, costs = predicted, self._open()
+        for i, account in enumerate(self.accounts):
+            price = account.price
+            if price > 0.0:
+                priced = priced + price * costs[i]
         return priced
 
     def within(self, box: BoxAndRows | None) -> BoxAndRows | None:
@@ -123,16 +121,15 @@ class Spending:
     def paid(self, probabilities: Floats, action: int) -> "Spending":
         """The accounts after the open round, in which this index was drawn."""
         costs = self._open()
-        if np.shape(probabilities) != costs.shape[1:] or not 0 <= action < costs.shape[1]:
+        n_actions = costs.shape[1]
+        if np.shape(probabilities) != (n_actions,) or not 0 <= action < n_actions:
             raise ValueError(
-                f"`played` must be of the round of the last `act`, with {costs.shape[1]} actions, "
+                f"`played` must be of the round of the last `act`, with {n_actions} actions, "
                 f"got index {action} of {np.size(probabilities)}"
             )
-        accounts = tuple(
-            account.paid(float(row @ probabilities), float(row[action]), held=was)
-            for account, row, was in zip(self.accounts, costs, self._held(), strict=True)
-        )
-        return Spending(self.budgets, accounts)
+        expected, paid = costs.dot(probabilities).tolist(), costs[:, action].tolist()
+        accounts = tuple(map(Account.paid, self.accounts, expected, paid, self._held()))
+        return changed(self, accounts=accounts, costs=None, highest=())
 
     def learn_costs(self, context: Any, actions: Any, costs: Any) -> None:
         """Teach the oracles of costs; {budget: costs}, or costs if one budget has an oracle.
@@ -193,14 +190,45 @@ class Spending:
             raise ValueError("`on_draw` must follow `act`, which says what actions cost")
         return self.costs
 
+    @cached_property
+    def highest(self) -> tuple[float, ...]:
+        """What the most costly action of the open round costs in each budget."""
+        return tuple(self._open().max(axis=1).tolist())
+
+    @cached_property
+    def _kept(self) -> dict[Any, tuple[Floats, tuple[float, ...]]]:
+        """Costs that are the same in every round, and the highest of them, by names."""
+        return {}
+
+    @cached_property
+    def _is_fixed(self) -> bool:
+        return all(budget.is_fixed for budget in self.budgets)
+
+    def _costs(
+        self, names: Sequence[Hashable], stated: Any, context: Any, actions: Any
+    ) -> tuple[Floats, tuple[float, ...]]:
+        """What each action of a round costs in each budget, and the highest of each."""
+        stated = self._check_stated(stated)
+        is_fixed = self._is_fixed and not stated
+        found = self._kept.get(names) if is_fixed else None
+        if found is None:
+            rows = [b.of(names, stated.get(b.name), context, actions) for b in self.budgets]
+            costs = np.array(rows)
+            found = costs, tuple(costs.max(axis=1).tolist())
+            if is_fixed:
+                costs.setflags(write=False)
+                if len(self._kept) >= MOST_KEPT:
+                    self._kept.clear()
+                self._kept[names] = found
+        return found
+
     def _room(self) -> Floats:
         """The largest cost that each budget can pay in the open round."""
         return np.array(list(map(Account.room, self.accounts, self.budgets)))
 
     def _held(self) -> list[bool]:
         """Whether each budget has an action in the open round that it cannot pay for."""
-        room = map(Account.room, self.accounts, self.budgets)
-        return list(map(gt, _ends(self._open())[:, 1].tolist(), room))
+        return list(map(gt, self.highest, map(Account.room, self.accounts, self.budgets)))
 
     def _least_over(self, among: Flags) -> Flags:
         """Those of `among` that are over the room by the fewest units, where none is within it.
@@ -229,12 +257,9 @@ class Spending:
 
 
 @compiled
-def _ends(rows: Floats) -> Floats:
-    """The smallest and the largest number of each row."""
-    found = np.empty((len(rows), 2))
-    for r in range(len(rows)):
-        found[r] = rows[r].min(), rows[r].max()
-    return found
+def _spread(numbers: Floats) -> float:
+    """How far the largest number is from the smallest."""
+    return float(numbers.max() - numbers.min())
 
 
 def _capped(box: BoxAndRows | None, allowed: Flags) -> BoxAndRows:

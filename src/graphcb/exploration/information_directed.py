@@ -116,9 +116,14 @@ def information_directed(
             f"got losses {f}, deviations {deviations}, gains {gains}, counts {counts}, span {span}"
         )
     if box is not None:
+        if edges is not None:
+            p, feasible, after = _limited(
+                p, given[0], parts, *box, round_number, memory, after, edges
+            )
+            return obeying(p, feasible), after, wanted
         regrets, known, shared = parts
         p = obeying(*_within(p, given[0], regrets, known, *box))
-        seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
+        seen = graph.structure.reveal_probabilities(p)
         after = _remember(p, regrets, known, seen, shared, round_number, *memory[2:])
     return p, after, wanted
 
@@ -363,3 +368,27 @@ def _within(
     if obeys(p, lower, upper, rows, most):
         return p, True
     return smallest_ratio(f, regrets, information, lower, upper, rows, most)
+
+
+@compiled
+def _limited(
+    p: Floats,
+    f: Floats,
+    parts: Floats,
+    lower: Floats,
+    upper: Floats,
+    rows: Floats,
+    most: Floats,
+    round_number: int,
+    memory: Memory,
+    after: Memory,
+    edges: Edges,
+) -> tuple[Floats, bool, Memory]:
+    """`_within` after `_in_one`, and the memory of the round."""
+    if obeys(p, lower, upper, rows, most):
+        return p, True, after
+    regrets, known, shared = parts[0], parts[1], parts[2]
+    p, feasible = smallest_ratio(f, regrets, known, lower, upper, rows, most)
+    seen = seen_with(edges, p)
+    after = _remember(p, regrets, known, seen, shared, round_number, memory[2], memory[3])
+    return p, feasible, after
