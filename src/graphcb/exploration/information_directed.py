@@ -34,6 +34,7 @@ import numpy as np
 
 from graphcb.checks import as_numbers
 from graphcb.compilation import compiled, inner
+from graphcb.exploration.beliefs import is_forecast
 from graphcb.exploration.cheapest import obeys
 from graphcb.exploration.due_looks import (
     LEAST_WANTED,
@@ -175,17 +176,19 @@ def _in_steps(
     relative: Structure,
 ) -> tuple[Any, ...]:
     """`_in_one` for a graph that is not written out."""
-    f, deviations, gains, counts, span, *_, round_number, _ = given
+    f, deviations, gains, counts, span, *rest = given
+    if not is_forecast(f, deviations, gains, counts, span):
+        return f, f, None, (np.nan,) * 4
     regret, information, n_looks, parameters = memory
-    gains, counts, owed = as_answered(gains, counts, looks)
+    gains, counts, each, owed = as_answered(gains, counts, looks)
     tie = TIE * span
     best = _best_looking(f, gains, tie)
     hidden = 1.0 - relative.row(best)
     most_shown = 0.0
     if hidden[best] > 0.0 or counts.min() < parameters:
         most_shown = float(relative.sums_revealed(hidden).max())
-    given[2:4] = gains, counts
-    asked = ask(*[*given, best, hidden, most_shown, parameters, owed])
+    now = f, deviations, gains, counts, each, span, *rest
+    asked = ask(*[*now, best, hidden, most_shown, parameters, owed])
     regrets = regret + f - asked.floor
     known = information + edges.sums_revealed(asked.tells)
     worth = asked.wanted * gains
@@ -194,9 +197,9 @@ def _in_steps(
     doubts = deviations * (hidden[best] < 1.0)
     p = _choose(f, regrets, known, gains, least, best, tie, doubts, priced)
     seen = edges.reveal_probabilities(p)
-    after = _remember(p, regrets, known, seen, asked.shared, round_number, n_looks, parameters)
+    after = _remember(p, regrets, known, seen, each, rest[2], n_looks, parameters)
     wanted = counted(looks[1], looks[3], asked.thompson)
-    return p, wanted, (regrets, known, asked.shared), after
+    return p, wanted, (regrets, known, each), after
 
 
 @compiled
@@ -219,15 +222,17 @@ def _in_one(
 ) -> tuple[Floats, Floats, Floats, Memory]:
     """Probabilities, looks wanted; rows with regrets, information and the parameters of a look; the
     memory of the round."""
+    if not is_forecast(f, deviations, gains, counts, span):
+        return f, f, np.empty((3, 0)), (np.nan, np.nan, np.nan, np.nan)
     regret, information, n_looks, parameters = memory
-    gains, counts, owed = as_answered(gains, counts, looks)
+    gains, counts, each, owed = as_answered(gains, counts, looks)
     best = _best_looking(f, gains, TIE * span)
     hidden = 1.0 - relative[best]
     most_shown = 0.0
     if hidden[best] > 0.0 or counts.min() < parameters:
         most_shown = shown_by(relative_edges, hidden).max()
     asked = ask(
-        f, deviations, gains, counts, span, low, bound, round_number, rate,
+        f, deviations, gains, counts, each, span, low, bound, round_number, rate,
         best, hidden, most_shown, parameters, owed,
     )  # fmt: skip
     regrets = regret + f - asked.floor
@@ -237,10 +242,10 @@ def _in_one(
     doubts = deviations * (hidden[best] < 1.0)
     p = _choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
     after = _remember(
-        p, regrets, known, seen_with(edges, p), asked.shared, round_number, n_looks, parameters
+        p, regrets, known, seen_with(edges, p), each, round_number, n_looks, parameters
     )
     parts = np.empty((3, f.size))
-    parts[0], parts[1], parts[2] = regrets, known, asked.shared
+    parts[0], parts[1], parts[2] = regrets, known, each
     return p, counted(looks[1], looks[3], asked.thompson), parts, after
 
 
