@@ -250,12 +250,24 @@ def test_cells_are_summed_several_at_a_time_up_to_where_nothing_is_left(n):
     both = np.append(odds, odds), np.append(widths, widths)  # each comes twice
     floor, ceiling = (odds - 4 * widths).min(), (odds + 4 * widths).min()
     expected = smallest_slowly(*both, floor, ceiling)
-    twice = np.append(np.arange(n), np.arange(n))
-    chances, moments = smallest(odds, widths, twice, floor, ceiling, 0.0, 1.0)
+    chances, moments = smallest(odds, widths, np.full(n, 2), floor, ceiling, 0.0, 1.0)
     np.testing.assert_allclose(chances, expected[:n], rtol=1e-9, atol=1e-15)
     assert (moments[chances > 0.0] / chances[chances > 0.0] <= 1.0).all()
-    alone, _ = smallest(*both, np.arange(2 * n), floor, ceiling, 0.0, 1.0)
-    assert alone.tobytes() == np.append(chances, chances).tobytes()
+    alone, _ = smallest(*both, np.ones(2 * n, dtype=int), floor, ceiling, 0.0, 1.0)
+    assert alone[:n].tobytes() == alone[n:].tobytes()  # wherever they stand
+    np.testing.assert_allclose(alone[:n], chances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-3, 0.02])
+def test_numbers_that_are_near_each_other_are_summed_as_others_are(apart):
+    """Those that are near enough have a series in common, which must be as exact as the table."""
+    rng, n = np.random.default_rng(0), 200
+    odds, widths = rng.normal(size=n), rng.uniform(0.5, 2.0, n)
+    odds[50:], widths[50:] = 0.3, 1.0 + apart * rng.random(150)
+    floor, ceiling = (odds - 4 * widths).min(), (odds + 4 * widths).min()
+    chances, _ = smallest(odds, widths, np.ones(n, dtype=int), floor, ceiling, 0.0, 1.0)
+    expected = smallest_slowly(odds, widths, floor, ceiling)
+    np.testing.assert_allclose(chances, expected, rtol=1e-9, atol=1e-15)
 
 
 def test_tails_are_those_of_a_normal_distribution():

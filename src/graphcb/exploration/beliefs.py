@@ -81,8 +81,8 @@ def beliefs(f: Floats, deviations: Floats, shares: Shares, divided: Floats) -> B
     for a in range(n):
         ceiling = min(ceiling, odds[a] + REACH * widths[a])
     those, groups, places = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp)
-    centres, spreads = np.empty(n), np.empty(n)
-    n_those, n_different, floor = 0, 0, np.inf
+    centres, spreads, times = np.empty(n), np.empty(n), np.zeros(n, np.intp)
+    units, n_those, n_different, floor = np.empty((2, n)), 0, 0, np.inf
     for a in range(n):
         b = alike[a]
         if odds[b] - REACH * widths[b] > ceiling:
@@ -91,31 +91,43 @@ def beliefs(f: Floats, deviations: Floats, shares: Shares, divided: Floats) -> B
         if b == a:
             places[a] = n_different
             centres[n_different], spreads[n_different] = odds[a], widths[a]
+            units[0, n_different] = f[a]
+            units[1, n_different] = deviations[a] * deviations[a] / divided[a]
             n_different += 1
         those[n_those], groups[n_those] = a, places[b]
+        times[places[b]] += 1
         n_those += 1
     those, groups = those[:n_those], groups[:n_those]
     if n_those == 1 or ceiling <= floor:
         for i in range(n_those):
             chances[those[i]] = 1.0 / n_those
         return Beliefs(f.min(), chances, relevant)
-    found, moments = smallest(
-        centres[:n_different], spreads[:n_different], groups, floor, ceiling, low, high
-    )
+    centres, spreads, times = centres[:n_different], spreads[:n_different], times[:n_different]
+    found, moments = smallest(centres, spreads, times, floor, ceiling, low, high)
     total = moment = 0.0
-    for g in groups:
-        total += found[g]
-        moment += moments[g]
+    for g in range(n_different):
+        total += times[g] * found[g]
+        moment += times[g] * moments[g]
+    _fill_relevant(units[0], units[1], found, moments, total)
     for i in range(n_those):
-        a, chance = those[i], found[groups[i]]
-        chances[a] = chance / total
-        if alike[a] < a:
-            relevant[a] = relevant[alike[a]]
-        elif chance > 0.0 and deviations[a] > 0.0:
-            off = f[a] - moments[groups[i]] / chance  # from its mean if it is the best
-            more = chance / max(total - chance, 1e-6 * total)
-            relevant[a] = min(1.0, off * off * more * divided[a] / deviations[a] ** 2)
+        chances[those[i]], relevant[those[i]] = found[groups[i]], moments[groups[i]]
     return Beliefs(min(moment / total, f.min()), chances, relevant)
+
+
+@summed
+def _fill_relevant(
+    f: Floats, variances: Floats, chances: Floats, moments: Floats, total: float
+) -> None:
+    """Make chances a share of their total, and moments what `Beliefs` calls relevant."""
+    for g in range(chances.size):
+        chance = chances[g]
+        off = f[g] - moments[g] / chance  # from its mean if it is the best
+        others = total - chance
+        more = chance / (others if others > 1e-6 * total else 1e-6 * total)
+        share = off * off * more / variances[g]
+        share = share if share < 1.0 else 1.0
+        moments[g] = share if chance > 0.0 and variances[g] > 0.0 else 0.0
+        chances[g] = chance / total
 
 
 @inner
