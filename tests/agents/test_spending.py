@@ -411,10 +411,11 @@ def test_costs_that_are_always_the_same_are_worked_out_once():
     assert other.costs.tolist() == [[1.0, 0.0, 0.0]]
 
 
-def test_the_highest_cost_is_that_of_the_open_round():
-    spending, even = Spending.of([Budget("dollars", "each round", at_most=9.0)]), np.full(2, 0.5)
-    for costs in ([2.0, 5.0], [1.0, 0.0]):
+def test_what_a_budget_cannot_pay_for_is_that_of_the_open_round():
+    budget, even = Budget("dollars", "each round", at_most=1.0, hard=True), np.full(2, 0.5)
+    spending = Spending.of([budget])
+    for costs, held in (([0.0, 2.0], True), ([0.0, 2.0], False), ([0.0, 9.0], True)):
         spending = spending.opened(np.zeros(2), ("a", "b"), {"dollars": costs}, None, None)
-        assert spending.highest == (max(costs),)
-        assert from_bytes(to_bytes(spending), where="here").highest == (max(costs),)
+        assert spending.held == (held,)
+        assert from_bytes(to_bytes(spending), where="here").held == (held,)
         spending = spending.paid(even, 0)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from operator import gt
 from typing import Any
 
@@ -74,17 +75,17 @@ class Spending:
                 "action)); a Policy and the run loop do so"
             )
         costs, highest = self._costs(names, stated, context, actions)
-        each, spread = zip(self.budgets, self.accounts, highest, strict=True), _spread(predicted)
-        accounts = [account.opened(budget, high, spread) for budget, account, high in each]
-        return changed(self, accounts=tuple(accounts), costs=costs, highest=highest)
+        spreads = repeat(_spread(predicted))
+        accounts = tuple(map(Account.opened, self.accounts, self.budgets, highest, spreads))
+        held = self._which_hold(accounts, highest)
+        return changed(self, accounts=accounts, costs=costs, held=held)
 
     def priced(self, predicted: Floats) -> Floats:
         """The predicted losses with the costs of the open round, at their prices."""
         priced, costs = predicted, self._open()
         for i, account in enumerate(self.accounts):
-            price = account.price
-            if price > 0.0:
-                priced = priced + price * costs[i]
+            if account.base > 0.0 and account.price > 0.0:
+                priced = priced + account.price * costs[i]
         return priced
 
     def within(self, box: BoxAndRows | None) -> BoxAndRows | None:
@@ -93,7 +94,7 @@ class Spending:
         Limits come first: where they leave no choice among what can be paid for, a budget
         without a hard stop gives way. With one, the round is refused.
         """
-        if not any(self._held()):
+        if True not in self.held:
             return box
         costs, room = self._open(), self._room()[:, None]
         stops = np.array([budget.hard for budget in self.budgets])
@@ -128,8 +129,8 @@ class Spending:
                 f"got index {action} of {np.size(probabilities)}"
             )
         expected, paid = costs.dot(probabilities).tolist(), costs[:, action].tolist()
-        accounts = tuple(map(Account.paid, self.accounts, expected, paid, self._held()))
-        return changed(self, accounts=accounts, costs=None, highest=())
+        accounts = tuple(map(Account.paid, self.accounts, expected, paid, self.held))
+        return changed(self, accounts=accounts, costs=None, held=())
 
     def learn_costs(self, context: Any, actions: Any, costs: Any) -> None:
         """Teach the oracles of costs; {budget: costs}, or costs if one budget has an oracle.
@@ -191,9 +192,14 @@ class Spending:
         return self.costs
 
     @cached_property
-    def highest(self) -> tuple[float, ...]:
-        """What the most costly action of the open round costs in each budget."""
-        return tuple(self._open().max(axis=1).tolist())
+    def held(self) -> tuple[bool, ...]:
+        """Whether each budget has an action in the open round that it cannot pay for."""
+        return self._which_hold(self.accounts, self._open().max(axis=1).tolist())
+
+    def _which_hold(
+        self, accounts: tuple[Account, ...], highest: Iterable[float]
+    ) -> tuple[bool, ...]:
+        return tuple(map(gt, highest, map(Account.room, accounts, self.budgets)))
 
     @cached_property
     def _kept(self) -> dict[Any, tuple[Floats, tuple[float, ...]]]:
@@ -225,10 +231,6 @@ class Spending:
     def _room(self) -> Floats:
         """The largest cost that each budget can pay in the open round."""
         return np.array(list(map(Account.room, self.accounts, self.budgets)))
-
-    def _held(self) -> list[bool]:
-        """Whether each budget has an action in the open round that it cannot pay for."""
-        return list(map(gt, self.highest, map(Account.room, self.accounts, self.budgets)))
 
     def _least_over(self, among: Flags) -> Flags:
         """Those of `among` that are over the room by the fewest units, where none is within it.
