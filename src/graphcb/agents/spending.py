@@ -96,27 +96,26 @@ class Spending:
         """
         if True not in self.held:
             return box
-        costs, room = self._open(), self._room()[:, None]
-        stops = np.array([budget.hard for budget in self.budgets])
-        can_stop: Flags = (costs <= room)[stops].all(axis=0)
-        affordable = can_stop & (costs <= room).all(axis=0)
+        payable: Any = self._open() <= self._room()[:, None]
+        affordable: Flags = payable.all(axis=0)
+        can_stop: Flags = payable[[budget.hard for budget in self.budgets]].all(axis=0)
         if not affordable.any() and can_stop.any():
             affordable = self._least_over(can_stop)
-        hard = listed(repr(budget.name) for budget in self.budgets if budget.hard)
+        hard = (repr(budget.name) for budget in self.budgets if budget.hard)
         if box is not None and (box.lower[~can_stop] > 0.0).any():
             raise ValueError(
-                f"`budgets` must pay for the floors, but what is left of {hard} does not; "
+                f"`budgets` must pay for the floors, but what is left of {listed(hard)} does not; "
                 "have no floor on what a hard stop may have to end"
             )
         for allowed in (affordable, can_stop):
             if allowed.all():
                 return box
             capped = _capped(box, allowed)
-            if capped.upper.sum() >= 1.0 - SLACK and cheapest(np.zeros(allowed.size), *capped)[1]:
+            if capped.upper.sum() >= 1.0 - SLACK and _leaves_a_choice(capped):
                 return capped
         raise ValueError(
-            f"`budgets` must leave a choice, but with what is left of {hard} no action can be "
-            "played; offer an action that costs nothing"
+            f"`budgets` must leave a choice, but with what is left of {listed(hard)} no action can "
+            "be played; offer an action that costs nothing"
         )
 
     def paid(self, probabilities: Floats, action: int) -> "Spending":
@@ -262,6 +261,11 @@ class Spending:
 def _spread(numbers: Floats) -> float:
     """How far the largest number is from the smallest."""
     return float(numbers.max() - numbers.min())
+
+
+def _leaves_a_choice(capped: BoxAndRows) -> bool:
+    """Whether linear limits can be met within caps that add up to 1."""
+    return capped.most.size == 0 or cheapest(np.zeros(capped.upper.size), *capped)[1]
 
 
 def _capped(box: BoxAndRows | None, allowed: Flags) -> BoxAndRows:
