@@ -20,7 +20,7 @@ FAR = 6.0  # deviations beyond which a tail is 0, to 1e-9,
 NEAR = -8.5  # and below which it is 1, to 1e-16
 PLACES = 32.0  # per deviation
 CELLS = 32  # in which the distribution of the smallest number is summed,
-AT_ONCE = 2  # of them, a divisor,
+AT_ONCE = 8  # of them, a divisor,
 NOTHING = 1e-12  # up to where less than this is left
 MANY = 32  # numbers near each other that are worth a series of their own
 
