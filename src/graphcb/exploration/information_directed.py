@@ -97,13 +97,13 @@ def information_directed(
     >>> information_directed(*unsure, graph=graphs.bandit(2), round_number=1)[0]
     array([0.5, 0.5])
     """
-    f, deviations, gains, counts = parts = tuple(
-        map(as_numbers, _PARTS, (losses, deviations, gains, counts))
-    )
+    parts = losses, deviations, gains, counts
+    f, deviations, gains, counts = map(as_numbers, _PARTS, parts)
     shape = (graph.n_actions,)
     if not f.shape == deviations.shape == gains.shape == counts.shape == shape:
-        name, part = next(one for one in zip(_PARTS, parts, strict=True) if one[1].shape != shape)
-        raise ValueError(f"`{name}` must have shape {shape} to match the graph, got {part.shape}")
+        shapes = zip(_PARTS, map(np.shape, parts), strict=True)
+        name, found = next(one for one in shapes if one[1] != shape)
+        raise ValueError(f"`{name}` must have shape {shape} to match the graph, got {found}")
     written = graph.remember("written out", _written_out)
     if looks is None:
         looks = NONE, NONE, NONE, np.arange(graph.n_actions)

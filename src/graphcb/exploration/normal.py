@@ -77,13 +77,16 @@ def smallest(
     `ceiling`, beyond which nothing is the smallest.
     """
     n, step = centres.size, (ceiling - floor) / CELLS
-    precisions = 1.0 / np.maximum(spreads, 1e-12)
+    precisions, several = np.empty(n), np.empty(0, np.intp)
+    for i in range(n):
+        precisions[i] = 1.0 / max(spreads[i], 1e-12)
     order, n_far = _near_last(centres, precisions, floor, ceiling)
     if n_far < n:
         centres, precisions, times = centres[order], precisions[order], times[order]
     chances, moments, tails = np.zeros(n), np.zeros(n), np.zeros((AT_ONCE + 1, n))
-    none, losses, several = np.ones(AT_ONCE), np.empty(AT_ONCE), np.flatnonzero(times > 1)
-    begin = 0
+    none, losses, begin = np.ones(AT_ONCE), np.empty(AT_ONCE), 0
+    if times.sum() > n:
+        several = np.flatnonzero(times > 1)
     while begin < CELLS and none[-1] >= NOTHING:
         first = floor + begin * step
         _fill_tails(centres, precisions, n_far, first, step, tails)
