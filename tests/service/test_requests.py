@@ -14,7 +14,7 @@ from graphcb.decisions import DecisionLog, Policy, verify
 from graphcb.decisions.encoding import Encoded, decode
 from graphcb.problems import Problem
 from graphcb.service.admission import RequestLimits
-from graphcb.service.answers import of_decision, of_logged
+from graphcb.service.answers import MANY, of_decision, of_logged
 from graphcb.service.requests import DecisionRequest, as_context, as_round
 
 LIMITS = RequestLimits()
@@ -102,9 +102,11 @@ def test_encoded_actions_are_decided_on_as_they_came(tmp_path):
     assert made[:5] == made[5:]
 
 
-@pytest.mark.parametrize("n_played", [1, 3, 7, 10])
-def test_probabilities_of_0_are_left_out(tmp_path, n_played):
-    names = [f'{k} "\u00e9"' for k in range(10)]
+@pytest.mark.parametrize(
+    ("n", "n_played"), [(10, 1), (10, 7), (10, 10), (2 * MANY, 3), (2 * MANY, 150)]
+)
+def test_probabilities_of_0_are_left_out(tmp_path, n, n_played):
+    names = [f'{k} "\u00e9"' for k in range(n)]
     problem = Problem(names, limits={"floors": dict.fromkeys(names[:n_played], 0.9 / n_played)})
     with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy, policy.together() as made:
         one = made.make({"x": 1.0})

@@ -19,6 +19,8 @@ from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.alarms import in_words
 
+MANY = 100  # actions, of which those that are played are looked for first
+
 
 class DecisionAnswer(msgspec.Struct):
     """A decision that is in the log.
@@ -213,11 +215,11 @@ def of_decision(made: Decided, *, of_all: bool = False) -> DecisionAnswer:
 
 def _played(names: Sequence[Any], probabilities: NDArray[np.float64]) -> dict[str, float]:
     """The probabilities by name that are not 0."""
-    places = probabilities.nonzero()[0].tolist()
-    if 2 * len(places) < probabilities.size:  # as of a thousand actions
+    if probabilities.size > MANY and 2 * np.count_nonzero(probabilities) < probabilities.size:
+        places = probabilities.nonzero()[0].tolist()
         return {names[place]: float(probabilities[place]) for place in places}
     each = zip(names, probabilities.tolist(), strict=True)
-    return {name: probability for name, probability in each if probability != 0.0}
+    return {name: probability for name, probability in each if probability}
 
 
 def of_receipt(receipt: Acknowledgement) -> FeedbackAnswer:
