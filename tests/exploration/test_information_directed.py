@@ -11,10 +11,10 @@ from graphcb.exploration.due_looks import BLIND, RARE
 from graphcb.exploration.information_directed import (
     START,
     WRITTEN_OUT,
-    _choose,
     check_memory,
     information_directed,
 )
+from graphcb.exploration.mixed_choice import choose
 from graphcb.exploration.normal import CELLS, FAR, NEAR, NOTHING, chances_below, smallest
 
 
@@ -60,7 +60,7 @@ def test_no_other_mixture_with_an_action_that_tells_more_has_a_smaller_ratio():
         def ratio(p, regrets=regrets, information=information):
             return (p @ regrets) ** 2 / (p @ information)
 
-        least = ratio(_choose(f, regrets, information, information, zeros, best, 1e-12, zeros, 1.0))
+        least = ratio(choose(f, regrets, information, information, zeros, best, 1e-12, zeros, 1.0))
         for a in np.flatnonzero(information >= information[best]):
             for q in np.linspace(0.0, 1.0, 51):
                 p = np.zeros(n)
@@ -313,5 +313,5 @@ def test_actions_that_look_alike_are_played_alike_whatever_is_rounded(n):
     for rest in np.random.default_rng(n).uniform(0.01, 0.9, 200):
         looks = np.append(np.full(n, (1.0 - rest) / n), rest)
         looks[0] = 0.0
-        p = _choose(f, ones, ones, ones, looks, 0, 1e-9, 0.0 * ones, 0.0)
+        p = choose(f, ones, ones, ones, looks, 0, 1e-9, 0.0 * ones, 0.0)
         np.testing.assert_allclose(p[:n], (1.0 - rest) / n, rtol=1e-12)

@@ -33,14 +33,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphcb.checks import as_numbers
-from graphcb.compilation import compiled, inner, summed
+from graphcb.compilation import compiled
 from graphcb.exploration.beliefs import is_forecast
 from graphcb.exploration.cheapest import obeys
 from graphcb.exploration.due_looks import (
-    LEAST_WANTED,
     Edges,
     ask,
-    at_most_one,
     edges_of,
     look_at_each,
     look_at_once,
@@ -50,19 +48,14 @@ from graphcb.exploration.due_looks import (
 from graphcb.exploration.in_flight import NONE, InFlight, as_answered, counted
 from graphcb.exploration.limited_choice import obeying, smallest_ratio
 from graphcb.exploration.limits import BoxAndRows
+from graphcb.exploration.mixed_choice import TIE, Memory, best_looking, choose, remember
 from graphcb.graphs import FeedbackGraph, require_observable
 from graphcb.graphs.matrices import SparseMatrix
 from graphcb.graphs.structure import Floats, Structure
 
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
-ROUNDS = 20.0  # over which regret and information are summed
-LOOKS = 200.0  # over which the number of parameters is averaged
-TIE = 1e-9  # of the span
 _PARTS = ("losses", "deviations", "gains", "counts")
 
-
-# Of earlier rounds: sums of regret, of information and of looks, and the parameters looks share.
-Memory = tuple[float, float, float, float]
 START: Memory = (0.0, 0.0, 0.0, 1.0)
 REFUSED: Memory = (np.nan, np.nan, np.nan, np.nan)
 
@@ -126,7 +119,7 @@ def information_directed(
     regrets, known, shared = learned
     p = obeying(*_within(p, f, regrets, known, *box))
     seen = graph.structure.reveal_probabilities(p)
-    after = _remember(p, regrets, known, seen, shared, round_number, *memory[2:])
+    after = remember(p, regrets, known, seen, shared, round_number, *memory[2:])
     return p, after, wanted
 
 
@@ -223,7 +216,7 @@ def _opened(
     """What `as_answered` says, the best-looking action, -1 if it is no forecast, and the fewest
     looks at one."""
     gains_left, seen, each, owed = as_answered(gains, counts, looks)
-    best = _best_looking(f, gains_left, TIE * span)
+    best = best_looking(f, gains_left, TIE * span)
     if not is_forecast(f, deviations, gains, counts, span):
         best = -1
     return gains_left, seen, each, owed, best, seen.min()
@@ -275,7 +268,7 @@ def _chosen_at_once(
     least = look_at_once(f, shown, worth, best)
     priced = 1.0 - alone * (1.0 - hidden) / memory[3] ** 4
     doubts = deviations * (hidden < 1.0)
-    p = _choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
+    p = choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
     return p, regrets, known
 
 
@@ -292,7 +285,7 @@ def _closed(
     thompson: Floats,
 ) -> tuple[Memory, Floats]:
     """The memory of a round, and looks wanted."""
-    after = _remember(p, regrets, known, seen, each, round_number, memory[2], memory[3])
+    after = remember(p, regrets, known, seen, each, round_number, memory[2], memory[3])
     return after, counted(looks[1], looks[3], thompson)
 
 
@@ -320,7 +313,7 @@ def _in_one(
         return f, f, np.empty((3, 0)), REFUSED
     regret, information, n_looks, parameters = memory
     gains, counts, each, owed = as_answered(gains, counts, looks)
-    best = _best_looking(f, gains, TIE * span)
+    best = best_looking(f, gains, TIE * span)
     hidden = 1.0 - relative[best]
     most_shown = 0.0
     if hidden[best] > 0.0 or counts.min() < parameters:
@@ -334,152 +327,13 @@ def _in_one(
     least = look_at_each(f, gains, relative_edges, asked.wanted, best)
     priced = 1.0 - alone * (1.0 - hidden[best]) / parameters**4
     doubts = deviations * (hidden[best] < 1.0)
-    p = _choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
-    after = _remember(
+    p = choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
+    after = remember(
         p, regrets, known, seen_with(edges, p), each, round_number, n_looks, parameters
     )
     parts = np.empty((3, f.size))
     parts[0], parts[1], parts[2] = regrets, known, each
     return p, counted(looks[1], looks[3], asked.thompson), parts, after
-
-
-@compiled
-def _best_looking(f: Floats, gains: Floats, tie: float) -> int:
-    """The smallest loss; of equal ones the one that tells most of itself."""
-    least, best = f.min() + tie, 0
-    for a in range(f.size):
-        if f[a] <= least and (f[best] > least or gains[a] > gains[best]):
-            best = a
-    return best
-
-
-@compiled
-def _choose(
-    f: Floats,
-    regrets: Floats,
-    information: Floats,
-    gains: Floats,
-    looks: Floats,
-    best: int,
-    tie: float,
-    doubts: Floats,
-    priced: float,
-) -> Floats:
-    """The best-looking action, mixed with one that tells more, and with the looks that are due.
-
-    `doubts` are the deviations, or 0 if it does not show its own loss. Where it is in doubt itself,
-    only playing it can tell, and no action that is less in doubt is played more often.
-
-    With regret A and information B of the best-looking action, and d and e more of another one,
-    (A + q d)^2 / (B + q e) is smallest at q = A / d - 2 B / e. The share `priced` of that
-    is played.
-    """
-    other, share = _other_than(best, f, regrets[best], information)
-    p = np.zeros(f.size)
-    if share > 0.0:
-        _spread(p, f, information, gains, other, priced * share, tie)
-    for a in range(f.size):
-        p[a] = max(p[a], looks[a])
-    most = p.argmax()
-    p = at_most_one(p, p[most] if doubts[best] > doubts[most] else 0.0)
-    _spread(p, f, information, gains, best, 1.0 - p.sum(), tie)
-    for a in range(f.size):
-        if p[a] < LEAST_WANTED:  # weights of 1 / p would be worth nothing
-            p[a] = 0.0
-    total = p.sum()
-    for a in range(f.size):
-        p[a] /= total
-    return p
-
-
-@inner
-def _other_than(best: int, f: Floats, regret: float, information: Floats) -> tuple[int, float]:
-    """The action that `_choose` mixes with the best-looking one, and its share."""
-    ratios, shares, known = np.empty(f.size), np.empty(f.size), information[best]
-    least = regret * regret / known if known > 0.0 else np.inf
-    _fill_ratios(f, f[best], regret, information, known, least, ratios, shares)
-    other = int(ratios.argmin())
-    return (other, float(shares[other])) if ratios[other] < least else (best, 0.0)
-
-
-@summed
-def _fill_ratios(
-    f: Floats,
-    lowest: float,
-    regret: float,
-    information: Floats,
-    known: float,
-    least: float,
-    ratios: Floats,
-    shares: Floats,
-) -> None:
-    """Fill in what mixing with each action comes to, and how much of it is best."""
-    for a in range(f.size):
-        worse, more = f[a] - lowest, information[a] - known
-        q = regret / worse - 2.0 * known / more
-        q = q if q > 0.0 else 0.0
-        q = q if q < 1.0 and worse > 0.0 else 1.0
-        share = q if more > 0.0 else 0.0
-        x = regret + share * worse
-        ratio = x * x / (known + share * more)
-        shares[a] = share
-        ratios[a] = ratio if share > 0.0 else least
-
-
-@inner
-def _spread(
-    p: Floats,
-    f: Floats,
-    information: Floats,
-    gains: Floats,
-    action: int,
-    share: float,
-    tie: float,
-) -> None:
-    """Add the share of an action to all that look just like it, as evenly as possible."""
-    alike, n_alike, total, most = np.empty(f.size, np.intp), 0, max(share, 0.0), 0.0
-    loss, gain, known = f[action], gains[action], information[action]
-    for a in range(f.size):
-        if (
-            abs(f[a] - loss) > tie
-            or abs(gains[a] - gain) > TIE
-            or abs(information[a] - known) > TIE
-        ):
-            continue
-        alike[n_alike] = a
-        n_alike += 1
-        total += p[a]
-        most = max(most, p[a])
-    each = total / n_alike
-    for i in range(n_alike):
-        a = alike[i]
-        p[a] = each if each >= most - TIE else p[a] + max(share, 0.0) / n_alike
-
-
-@compiled
-def _remember(
-    p: Floats,
-    regrets: Floats,
-    known: Floats,
-    seen: Floats,
-    shared: Floats,
-    round_number: int,
-    looks: float,
-    parameters: float,
-) -> Memory:
-    """The memory of a round: sums, and the parameters averaged over the looks it may bring."""
-    keep = 1.0 - 1.0 / min(ROUNDS, round_number)
-    regret = information = mean = total = mass = 0.0
-    for a in range(p.size):
-        regret += p[a] * regrets[a]
-        information += p[a] * known[a]
-        mean += seen[a] * shared[a]
-        total += seen[a]
-        mass = max(mass, seen[a])
-    if mass > 0.0:
-        looks = min(looks + mass, LOOKS)
-        parameters = max(1.0, parameters + (mean / total - parameters) * mass / looks)
-    return keep * regret, keep * information, looks, parameters
 
 
 @compiled
@@ -519,5 +373,5 @@ def _limited(
     regrets, known, shared = parts[0], parts[1], parts[2]
     p, feasible = smallest_ratio(f, regrets, known, lower, upper, rows, most)
     seen = seen_with(edges, p)
-    after = _remember(p, regrets, known, seen, shared, round_number, memory[2], memory[3])
+    after = remember(p, regrets, known, seen, shared, round_number, memory[2], memory[3])
     return p, feasible, after
