@@ -371,7 +371,7 @@ def _limited(
     if obeys(p, lower, upper, rows, most):
         return p, True, after
     regrets, known, shared = parts[0], parts[1], parts[2]
-    p, feasible = smallest_ratio(f, regrets, known, lower, upper, rows, most)
+    p, feasible = _within(p, f, regrets, known, lower, upper, rows, most)
     seen = seen_with(edges, p)
     after = remember(p, regrets, known, seen, shared, round_number, memory[2], memory[3])
     return p, feasible, after
