@@ -50,7 +50,8 @@ def compare(log: DecisionLog, made: dict[str, Made], n_failed: int) -> Iterator[
 def _differences(row: Any, made: Made) -> Iterator[str]:
     """What a decision of the log and its feedback have that is not what was acknowledged."""
     name, answer = row.decision_id, made.answer
-    probabilities = dict(zip(row.actions, row.probabilities.tolist(), strict=True))
+    each = zip(row.actions, row.probabilities.tolist(), strict=True)
+    probabilities = {action: p for action, p in each if p != 0.0}
     logged = row.action, probabilities, row.gamma, row.model_version
     told = answer["action"], answer["probabilities"], answer["gamma"], answer["model_version"]
     if logged != told:

@@ -396,3 +396,26 @@ def test_explain_says_prices_and_balances():
     both = InformationDirected(budgets=[TENTH], limits=Limits(caps={2: 0.5})).explain(REVIEW)
     assert "limits: " in both
     assert "budget 'reviews'" in both
+
+
+def test_costs_that_are_always_the_same_are_worked_out_once():
+    even, zeros = np.full(2, 0.5), np.zeros(2)
+    first = Spending.of([Budget("reviews", {"b": 1.0}, at_most=0.5)]).opened(
+        zeros, ("a", "b"), None, None, None
+    )
+    later = first.paid(even, 0)
+    again = later.opened(zeros, ("a", "b"), None, None, None)
+    assert again.costs is first.costs
+    assert not first.costs.flags.writeable
+    other = later.opened(zeros, ("b", "a", "c"), None, None, None)
+    assert other.costs.tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_what_a_budget_cannot_pay_for_is_that_of_the_open_round():
+    budget, even = Budget("dollars", "each round", at_most=1.0, hard=True), np.full(2, 0.5)
+    spending = Spending.of([budget])
+    for costs, held in (([0.0, 2.0], True), ([0.0, 2.0], False), ([0.0, 9.0], True)):
+        spending = spending.opened(np.zeros(2), ("a", "b"), {"dollars": costs}, None, None)
+        assert spending.held == (held,)
+        assert from_bytes(to_bytes(spending), where="here").held == (held,)
+        spending = spending.paid(even, 0)

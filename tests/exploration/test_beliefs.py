@@ -50,8 +50,7 @@ def test_what_is_certain_gets_no_look():
 def divided_among(owed, hidden, tells=0.5):
     """Of 16 parameters, after 15 looks; another one tells this share of what can be known."""
     divided = np.array([16.0])
-    gains, counts = np.array([-math.log(1.0 - tells)]), np.array([15.0])
-    count_on_fewer(divided, 16.0, gains, counts, np.array([owed]), hidden)
+    count_on_fewer(divided, 16.0, np.array([max(1.0, 16.0 * tells)]), np.array([owed]), hidden)
     return divided[0]
 
 

@@ -13,7 +13,7 @@ EVERY = np.arange(3)
 
 
 def left(gain, count, waiting):
-    gains, counts, _ = as_answered(gain * ONE, count * ONE, (waiting, NONE, NONE, EVERY))
+    gains, counts, *_ = as_answered(gain * ONE, count * ONE, (waiting, NONE, NONE, EVERY))
     return gains, counts
 
 

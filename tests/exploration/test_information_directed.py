@@ -11,10 +11,10 @@ from graphcb.exploration.due_looks import BLIND, RARE
 from graphcb.exploration.information_directed import (
     START,
     WRITTEN_OUT,
-    _choose,
     check_memory,
     information_directed,
 )
+from graphcb.exploration.mixed_choice import choose
 from graphcb.exploration.normal import CELLS, FAR, NEAR, NOTHING, chances_below, smallest
 
 
@@ -60,7 +60,7 @@ def test_no_other_mixture_with_an_action_that_tells_more_has_a_smaller_ratio():
         def ratio(p, regrets=regrets, information=information):
             return (p @ regrets) ** 2 / (p @ information)
 
-        least = ratio(_choose(f, regrets, information, information, zeros, best, 1e-12, zeros, 1.0))
+        least = ratio(choose(f, regrets, information, information, zeros, best, 1e-12, zeros, 1.0))
         for a in np.flatnonzero(information >= information[best]):
             for q in np.linspace(0.0, 1.0, 51):
                 p = np.zeros(n)
@@ -250,12 +250,24 @@ def test_cells_are_summed_several_at_a_time_up_to_where_nothing_is_left(n):
     both = np.append(odds, odds), np.append(widths, widths)  # each comes twice
     floor, ceiling = (odds - 4 * widths).min(), (odds + 4 * widths).min()
     expected = smallest_slowly(*both, floor, ceiling)
-    twice = np.append(np.arange(n), np.arange(n))
-    chances, moments = smallest(odds, widths, twice, floor, ceiling, 0.0, 1.0)
+    chances, moments = smallest(odds, widths, np.full(n, 2), floor, ceiling, 0.0, 1.0)
     np.testing.assert_allclose(chances, expected[:n], rtol=1e-9, atol=1e-15)
     assert (moments[chances > 0.0] / chances[chances > 0.0] <= 1.0).all()
-    alone, _ = smallest(*both, np.arange(2 * n), floor, ceiling, 0.0, 1.0)
-    assert alone.tobytes() == np.append(chances, chances).tobytes()
+    alone, _ = smallest(*both, np.ones(2 * n, dtype=int), floor, ceiling, 0.0, 1.0)
+    assert alone[:n].tobytes() == alone[n:].tobytes()  # wherever they stand
+    np.testing.assert_allclose(alone[:n], chances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-3, 0.02])
+def test_numbers_that_are_near_each_other_are_summed_as_others_are(apart):
+    """Those that are near enough have a series in common, which must be as exact as the table."""
+    rng, n = np.random.default_rng(0), 200
+    odds, widths = rng.normal(size=n), rng.uniform(0.5, 2.0, n)
+    odds[50:], widths[50:] = 0.3, 1.0 + apart * rng.random(150)
+    floor, ceiling = (odds - 4 * widths).min(), (odds + 4 * widths).min()
+    chances, _ = smallest(odds, widths, np.ones(n, dtype=int), floor, ceiling, 0.0, 1.0)
+    expected = smallest_slowly(odds, widths, floor, ceiling)
+    np.testing.assert_allclose(chances, expected, rtol=1e-9, atol=1e-15)
 
 
 def test_tails_are_those_of_a_normal_distribution():
@@ -301,5 +313,5 @@ def test_actions_that_look_alike_are_played_alike_whatever_is_rounded(n):
     for rest in np.random.default_rng(n).uniform(0.01, 0.9, 200):
         looks = np.append(np.full(n, (1.0 - rest) / n), rest)
         looks[0] = 0.0
-        p = _choose(f, ones, ones, ones, looks, 0, 1e-9, 0.0 * ones, 0.0)
+        p = choose(f, ones, ones, ones, looks, 0, 1e-9, 0.0 * ones, 0.0)
         np.testing.assert_allclose(p[:n], (1.0 - rest) / n, rtol=1e-12)

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from graphcb import Limits, graphs
 from graphcb.exploration import BoxAndRows
 from graphcb.exploration.cheapest import cheapest
-from graphcb.exploration.information_directed import _choose, _within, information_directed
+from graphcb.exploration.information_directed import _within, information_directed
 from graphcb.exploration.limited_choice import best_within, smallest_ratio, spread_within
+from graphcb.exploration.mixed_choice import choose
 
 
 def random_box(rng, n_actions, n_rows):
@@ -78,7 +79,7 @@ def test_limits_that_do_not_bind_change_nothing(seed, n_actions):
     rng = np.random.default_rng(seed)
     f, widths, _, information = forecast(rng, n_actions)
     best, nothing, regrets = int(f.argmin()), np.zeros(n_actions), f + widths - f.min()
-    free = _choose(f, regrets, information, information, nothing, best, 1e-12, nothing, 1.0)
+    free = choose(f, regrets, information, information, nothing, best, 1e-12, nothing, 1.0)
     rows = np.ones((1, n_actions))
     for box in (
         BoxAndRows(np.zeros(n_actions), np.ones(n_actions), rows, np.array([1.0])),

@@ -61,7 +61,9 @@ def told(tmp_path):
             policy.feedback(one.decision_id, {one.action: 0.5})
             answer = {
                 "action": one.action,
-                "probabilities": dict(zip(one.actions, one.probabilities, strict=True)),
+                "probabilities": {
+                    name: p for name, p in zip(one.actions, one.probabilities, strict=True) if p
+                },
                 "gamma": one.gamma,
                 "model_version": one.model_version,
             }

@@ -9,13 +9,12 @@ pytest.importorskip("uvicorn", reason="needs the extra `serve`")
 pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 import msgspec
-import numpy as np
 
 from graphcb.decisions import DecisionLog, Policy, verify
 from graphcb.decisions.encoding import Encoded, decode
 from graphcb.problems import Problem
 from graphcb.service.admission import RequestLimits
-from graphcb.service.answers import MANY, of_decision
+from graphcb.service.answers import MANY, of_decision, of_logged
 from graphcb.service.requests import DecisionRequest, as_context, as_round
 
 LIMITS = RequestLimits()
@@ -103,14 +102,20 @@ def test_encoded_actions_are_decided_on_as_they_came(tmp_path):
     assert made[:5] == made[5:]
 
 
-@pytest.mark.parametrize(("baseline", "n_played"), [("3 \u00e9", 1), (None, MANY)])
-def test_probabilities_that_are_mostly_0_are_sent_as_all_others_are(tmp_path, baseline, n_played):
-    names = [f"{k} \u00e9" if k == 3 else f'{k} "quoted"' for k in range(MANY)]
-    problem = Problem(names, baseline=baseline)  # which is played alone at first
+@pytest.mark.parametrize(
+    ("n", "n_played"), [(10, 1), (10, 7), (10, 10), (2 * MANY, 3), (2 * MANY, 150)]
+)
+def test_probabilities_of_0_are_left_out(tmp_path, n, n_played):
+    names = [f'{k} "\u00e9"' for k in range(n)]
+    problem = Problem(names, limits={"floors": dict.fromkeys(names[:n_played], 0.9 / n_played)})
     with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy, policy.together() as made:
         one = made.make({"x": 1.0})
-    assert np.count_nonzero(one.probabilities) == n_played
-    answer = msgspec.json.encode(of_decision(one, of_all=True))
-    assert answer == msgspec.json.encode(of_decision(one))
-    probabilities = dict(zip(names, one.probabilities.tolist(), strict=True))
-    assert msgspec.json.decode(answer)["probabilities"] == probabilities
+        found = [msgspec.to_builtins(of_decision(one))]
+    with Policy(tmp_path / "log.db", problem=problem, seed=1) as policy, policy.together() as made:
+        found.append(msgspec.to_builtins(of_logged(made.find(one.decision_id), made)))
+    each = zip(names, one.probabilities.tolist(), strict=True)
+    expected = {name: probability for name, probability in each if probability > 0.0}
+    assert len(expected) == n_played
+    for answer in found:
+        assert list(answer["probabilities"].items()) == list(expected.items())
+        assert answer["probability"] == expected[answer["action"]]

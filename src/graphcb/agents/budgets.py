@@ -69,14 +69,14 @@ class Budget:
         known = {"costs": _as_costs(costs, name), "per": _as_period(per, name)}
         vars(self).update(name=name, at_most=amount, hard=hard, **known)
 
-    @property
+    @cached_property
     def seconds(self) -> float | None:
         """The length of a period by the clock; None if rounds are counted."""
         if isinstance(self.per, str):
             return SECONDS_IN.get(self.per)
         return self.per if isinstance(self.per, float) else None
 
-    @property
+    @cached_property
     def rounds(self) -> int | None:
         """The length of a period in rounds; None by the clock."""
         return 1 if self.per == "round" else self.per if isinstance(self.per, int) else None
@@ -91,6 +91,11 @@ class Budget:
         """The features of a context that say what actions cost."""
         costs = self.costs if isinstance(self.costs, Mapping) else {}
         return {action: cost for action, cost in costs.items() if isinstance(cost, str)}
+
+    @cached_property
+    def is_fixed(self) -> bool:
+        """Whether an action costs the same in every round that has it."""
+        return isinstance(self.costs, Mapping) and not self.features
 
     @property
     def oracle(self) -> Any:

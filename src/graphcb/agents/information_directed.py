@@ -9,10 +9,10 @@ from graphcb.exploration import Limits
 from graphcb.exploration.in_flight import NONE, answered, check_looks, counted, faded, in_flight
 from graphcb.exploration.information_directed import (
     START,
-    Memory,
     check_memory,
     information_directed,
 )
+from graphcb.exploration.mixed_choice import Memory
 from graphcb.graphs import FeedbackGraph, as_graph, require_observable
 from graphcb.oracles import DefaultOracle, Forecast, ForecastingOracle, Oracle
 from graphcb.oracles.rows import read_columns

@@ -14,6 +14,8 @@ def names_of(n_actions: int, actions: Any = None, names: Any = None) -> Names:
     >>> names_of(2, actions=np.array([4, 7])), names_of(2, actions=np.eye(2))
     ((4, 7), range(0, 2))
     """
+    if actions is None and names is None:
+        return range(n_actions)
     argument, values = ("actions", actions) if names is None else ("names", names)
     if isinstance(values, np.ndarray):
         called = tuple(values.tolist()) if values.ndim == 1 else None

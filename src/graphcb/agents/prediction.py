@@ -99,11 +99,11 @@ class Obeys:
     def _on_draw(self, played: Played) -> None:
         if self.rules is not None and self.rules.spending is not None:
             spending = self.rules.spending.paid(played.probabilities, played.action)
-            self.rules = Rules(self.rules.limits, spending)
+            self.rules = self.rules.after(spending)
 
     def _at_time(self, seconds: float) -> None:
         if self.rules is not None and self.rules.spending is not None:
-            self.rules = Rules(self.rules.limits, self.rules.spending.at(seconds))
+            self.rules = self.rules.after(self.rules.spending.at(seconds))
 
     def _ruled(
         self, predicted: Floats, context: Any, actions: Any, names: Any, costs: Any

@@ -1,15 +1,18 @@
 """What an agent has to obey, whatever it would like to play: the same for every agent."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphcb.agents.names import names_of, speaks_of
+from graphcb.agents.pacing import changed
 from graphcb.agents.spending import Spending
 from graphcb.checks import listed
 from graphcb.exploration import BoxAndRows, Limits, solve_dec
 from graphcb.exploration.limited_choice import spread_within
+from graphcb.exploration.limits import MOST_KEPT
 from graphcb.graphs import FeedbackGraph
 from graphcb.graphs.structure import Floats
 from graphcb.loaded import Instance, Learned
@@ -57,8 +60,12 @@ class Rules:
             return Ruled(predicted, box, self)
         called = names_of(predicted.size, actions, names)
         spending = self.spending.opened(predicted, called, costs, context, actions)
-        after = Rules(self.limits, spending)
-        return Ruled(spending.priced(predicted), spending.within(box), after)
+        priced, allowed = spending.priced(predicted), spending.within(box)
+        return Ruled(priced, allowed, self.after(spending))
+
+    def after(self, spending: Spending | None) -> "Rules":
+        """The same limits, with budgets that have gone on."""
+        return changed(self, spending=spending)
 
     def box(self, n_actions: int, actions: Any = None, names: Any = None) -> BoxAndRows | None:
         """The limits of a round as arrays; None if it has none.
@@ -68,6 +75,8 @@ class Rules:
         if self.limits is None:
             return None
         called = names_of(n_actions, actions, names)
+        if called in self._boxes:
+            return self._boxes[called]
         named = self.limits.named
         if named and not speaks_of(named, called):
             raise ValueError(
@@ -75,7 +84,16 @@ class Rules:
                 f"{listed(map(repr, named))}; got {listed(map(repr, called))}, "
                 "so that no limit would hold"
             )
-        return self.limits.on(called)
+        made = self.limits.on(called)
+        if len(self._boxes) >= MOST_KEPT:
+            self._boxes.clear()
+        self._boxes[called] = made
+        return made
+
+    @cached_property
+    def _boxes(self) -> dict[Any, BoxAndRows | None]:
+        """What `box` made of names, which goes on with `after`."""
+        return {}
 
     def cost(self, graph: FeedbackGraph, names: Any = None) -> str:
         """What limits cost on a graph, in words: the DEC, and what cannot be learned; budgets."""

@@ -2,18 +2,21 @@
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
 from operator import gt
 from typing import Any
 
 import numpy as np
 
 from graphcb.agents.budgets import LARGEST, Budget, as_cost
-from graphcb.agents.pacing import TINY, Account
+from graphcb.agents.pacing import TINY, Account, changed
 from graphcb.checks import as_numbers, as_one_of, listed
 from graphcb.compilation import compiled
 from graphcb.exploration import BoxAndRows, Limits
 from graphcb.exploration.cheapest import cheapest
 from graphcb.exploration.clashing import SLACK
+from graphcb.exploration.limits import MOST_KEPT
 from graphcb.graphs.structure import Flags, Floats
 from graphcb.loaded import Array, Instance, Learned
 
@@ -23,7 +26,8 @@ class Spending:
     """Budgets with their accounts; a value that never changes.
 
     `costs` (n_budgets, n_actions) are those of the round that is open, between `act` and
-    `on_draw`; None between rounds.
+    `on_draw`; None between rounds. What does not change from round to round is worked out once, and
+    goes on with `changed`.
     """
 
     budgets: tuple[Budget, ...]
@@ -46,15 +50,14 @@ class Spending:
                 _check_floors(budget, limits)
         return cls(known, tuple(Account() for _ in known)) if known else None
 
-    @property
+    @cached_property
     def has_clock(self) -> bool:
         """Whether any budget accrues by the clock."""
         return any(budget.seconds is not None for budget in self.budgets)
 
     def at(self, seconds: float) -> "Spending":
         """The same at a later time."""
-        accounts = tuple(account.at(seconds) for account in self.accounts)
-        return Spending(self.budgets, accounts, self.costs)
+        return changed(self, accounts=tuple([account.at(seconds) for account in self.accounts]))
 
     def opened(
         self,
@@ -71,22 +74,18 @@ class Spending:
                 "what was played: agent.on_draw(Played(context, graph, actions, probabilities, "
                 "action)); a Policy and the run loop do so"
             )
-        stated = self._check_stated(stated)
-        costs = np.array([b.of(names, stated.get(b.name), context, actions) for b in self.budgets])
-        least, most = _ends(predicted[np.newaxis])[0].tolist()
-        highest = _ends(costs)[:, 1].tolist()
-        accounts = tuple(
-            account.opened(budget, high, most - least)
-            for budget, account, high in zip(self.budgets, self.accounts, highest, strict=True)
-        )
-        return Spending(self.budgets, accounts, costs)
+        costs, highest = self._costs(names, stated, context, actions)
+        spreads = repeat(_spread(predicted))
+        accounts = tuple(map(Account.opened, self.accounts, self.budgets, highest, spreads))
+        held = self._which_hold(accounts, highest)
+        return changed(self, accounts=accounts, costs=costs, held=held)
 
     def priced(self, predicted: Floats) -> Floats:
         """The predicted losses with the costs of the open round, at their prices."""
-        priced = predicted
-        for account, row in zip(self.accounts, self._open(), strict=True):
-            if account.price > 0.0:
-                priced = priced + account.price * row
+        priced, costs = predicted, self._open()
+        for i, account in enumerate(self.accounts):
+            if account.base > 0.0 and account.price > 0.0:
+                priced = priced + account.price * costs[i]
         return priced
 
     def within(self, box: BoxAndRows | None) -> BoxAndRows | None:
@@ -95,44 +94,42 @@ class Spending:
         Limits come first: where they leave no choice among what can be paid for, a budget
         without a hard stop gives way. With one, the round is refused.
         """
-        if not any(self._held()):
+        if True not in self.held:
             return box
-        costs, room = self._open(), self._room()[:, None]
-        stops = np.array([budget.hard for budget in self.budgets])
-        can_stop: Flags = (costs <= room)[stops].all(axis=0)
-        affordable = can_stop & (costs <= room).all(axis=0)
+        payable: Any = self._open() <= self._room()[:, None]
+        affordable: Flags = payable.all(axis=0)
+        can_stop: Flags = payable[[budget.hard for budget in self.budgets]].all(axis=0)
         if not affordable.any() and can_stop.any():
             affordable = self._least_over(can_stop)
-        hard = listed(repr(budget.name) for budget in self.budgets if budget.hard)
+        hard = (repr(budget.name) for budget in self.budgets if budget.hard)
         if box is not None and (box.lower[~can_stop] > 0.0).any():
             raise ValueError(
-                f"`budgets` must pay for the floors, but what is left of {hard} does not; "
+                f"`budgets` must pay for the floors, but what is left of {listed(hard)} does not; "
                 "have no floor on what a hard stop may have to end"
             )
         for allowed in (affordable, can_stop):
             if allowed.all():
                 return box
             capped = _capped(box, allowed)
-            if capped.upper.sum() >= 1.0 - SLACK and cheapest(np.zeros(allowed.size), *capped)[1]:
+            if capped.upper.sum() >= 1.0 - SLACK and _leaves_a_choice(capped):
                 return capped
         raise ValueError(
-            f"`budgets` must leave a choice, but with what is left of {hard} no action can be "
-            "played; offer an action that costs nothing"
+            f"`budgets` must leave a choice, but with what is left of {listed(hard)} no action can "
+            "be played; offer an action that costs nothing"
         )
 
     def paid(self, probabilities: Floats, action: int) -> "Spending":
         """The accounts after the open round, in which this index was drawn."""
         costs = self._open()
-        if np.shape(probabilities) != costs.shape[1:] or not 0 <= action < costs.shape[1]:
+        n_actions = costs.shape[1]
+        if np.shape(probabilities) != (n_actions,) or not 0 <= action < n_actions:
             raise ValueError(
-                f"`played` must be of the round of the last `act`, with {costs.shape[1]} actions, "
+                f"`played` must be of the round of the last `act`, with {n_actions} actions, "
                 f"got index {action} of {np.size(probabilities)}"
             )
-        accounts = tuple(
-            account.paid(float(row @ probabilities), float(row[action]), held=was)
-            for account, row, was in zip(self.accounts, costs, self._held(), strict=True)
-        )
-        return Spending(self.budgets, accounts)
+        expected, paid = costs.dot(probabilities).tolist(), costs[:, action].tolist()
+        accounts = tuple(map(Account.paid, self.accounts, expected, paid, self.held))
+        return changed(self, accounts=accounts, costs=None, held=())
 
     def learn_costs(self, context: Any, actions: Any, costs: Any) -> None:
         """Teach the oracles of costs; {budget: costs}, or costs if one budget has an oracle.
@@ -193,14 +190,46 @@ class Spending:
             raise ValueError("`on_draw` must follow `act`, which says what actions cost")
         return self.costs
 
+    @cached_property
+    def held(self) -> tuple[bool, ...]:
+        """Whether each budget has an action in the open round that it cannot pay for."""
+        return self._which_hold(self.accounts, self._open().max(axis=1).tolist())
+
+    def _which_hold(
+        self, accounts: tuple[Account, ...], highest: Iterable[float]
+    ) -> tuple[bool, ...]:
+        return tuple(map(gt, highest, map(Account.room, accounts, self.budgets)))
+
+    @cached_property
+    def _kept(self) -> dict[Any, tuple[Floats, tuple[float, ...]]]:
+        """Costs that are the same in every round, and the highest of them, by names."""
+        return {}
+
+    @cached_property
+    def _is_fixed(self) -> bool:
+        return all(budget.is_fixed for budget in self.budgets)
+
+    def _costs(
+        self, names: Sequence[Hashable], stated: Any, context: Any, actions: Any
+    ) -> tuple[Floats, tuple[float, ...]]:
+        """What each action of a round costs in each budget, and the highest of each."""
+        stated = self._check_stated(stated)
+        is_fixed = self._is_fixed and not stated
+        found = self._kept.get(names) if is_fixed else None
+        if found is None:
+            rows = [b.of(names, stated.get(b.name), context, actions) for b in self.budgets]
+            costs = np.array(rows)
+            found = costs, tuple(costs.max(axis=1).tolist())
+            if is_fixed:
+                costs.setflags(write=False)
+                if len(self._kept) >= MOST_KEPT:
+                    self._kept.clear()
+                self._kept[names] = found
+        return found
+
     def _room(self) -> Floats:
         """The largest cost that each budget can pay in the open round."""
         return np.array(list(map(Account.room, self.accounts, self.budgets)))
-
-    def _held(self) -> list[bool]:
-        """Whether each budget has an action in the open round that it cannot pay for."""
-        room = map(Account.room, self.accounts, self.budgets)
-        return list(map(gt, _ends(self._open())[:, 1].tolist(), room))
 
     def _least_over(self, among: Flags) -> Flags:
         """Those of `among` that are over the room by the fewest units, where none is within it.
@@ -229,12 +258,14 @@ class Spending:
 
 
 @compiled
-def _ends(rows: Floats) -> Floats:
-    """The smallest and the largest number of each row."""
-    found = np.empty((len(rows), 2))
-    for r in range(len(rows)):
-        found[r] = rows[r].min(), rows[r].max()
-    return found
+def _spread(numbers: Floats) -> float:
+    """How far the largest number is from the smallest."""
+    return float(numbers.max() - numbers.min())
+
+
+def _leaves_a_choice(capped: BoxAndRows) -> bool:
+    """Whether linear limits can be met within caps that add up to 1."""
+    return capped.most.size == 0 or cheapest(np.zeros(capped.upper.size), *capped)[1]
 
 
 def _capped(box: BoxAndRows | None, allowed: Flags) -> BoxAndRows:

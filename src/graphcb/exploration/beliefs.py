@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphcb.compilation import inlined, inner, summed
+from graphcb.compilation import compiled, inlined, inner, summed
+from graphcb.exploration.logarithms import expm1, log_of
 from graphcb.exploration.normal import chances_below, smallest
 from graphcb.graphs.structure import Floats, Indices
 
@@ -19,16 +20,15 @@ ENOUGH = 0.5  # of Thompson sampling's looks, where they are to come by themselv
 
 
 class Beliefs(NamedTuple):
-    """The expected smallest loss, and of each action three things.
+    """The expected smallest loss, and of each action two things.
 
-    The chance that it is the best one, the share of what its loss tells that depends on which
-    action is best, and the number of parameters that a look at it is shared among.
+    The chance that it is the best one, and the share of what its loss tells that depends on which
+    action is best.
     """
 
     floor: float
     chances: Floats
     relevant: Floats
-    shared: Floats
 
 
 class Shares(NamedTuple):
@@ -48,40 +48,32 @@ class Shares(NamedTuple):
 def shares_of(f: Floats, deviations: Floats, divided: Floats, span: float, low: float) -> Shares:
     """The shares of losses with these deviations, which are to be divided."""
     low, high = min(low, f.min()), max(low + span, f.max())  # prices may lead outside
-    alike, logits = _find_alike(f, deviations, divided), np.empty(f.size)
+    logits = np.empty(f.size)
+    _fill_logits(f, low, high, logits)
+    return Shares(low, high, logits, _find_alike(f, deviations, divided))
+
+
+@compiled
+def is_forecast(f: Floats, deviations: Floats, gains: Floats, counts: Floats, span: float) -> bool:
+    """Whether all numbers are finite, and none is negative that must not be."""
+    return span >= 0.0 and _flaws(f, deviations, gains, counts, span) == 0.0
+
+
+@summed
+def _flaws(f: Floats, deviations: Floats, gains: Floats, counts: Floats, span: float) -> float:
+    """0 if `is_forecast`, else NaN or more."""
+    flaws = 0.0
     for a in range(f.size):
-        if alike[a] < a:
-            logits[a] = logits[alike[a]]
-        else:
-            share = _share(f[a], low, high)
-            logits[a] = math.log(share / (1.0 - share))
-    return Shares(low, high, logits, alike)
+        flaws += 0.0 * (f[a] + deviations[a] + gains[a] + counts[a] + span)  # NaN if not finite
+        flaws += 1.0 if deviations[a] < 0.0 or gains[a] < 0.0 or counts[a] < 0.0 else 0.0
+    return flaws
 
 
 @inner
-def beliefs(
-    f: Floats,
-    deviations: Floats,
-    gains: Floats,
-    counts: Floats,
-    span: float,
-    shares: Shares,
-    divided: Floats,
-) -> Beliefs:
-    """What a forecast says, with deviations divided by the root of `divided` (`sharing`).
-
-    The floor is NaN if a number is not finite, or negative where it must not be.
-    """
+def beliefs(f: Floats, deviations: Floats, shares: Shares, divided: Floats) -> Beliefs:
+    """What a forecast says, with deviations divided by the root of `divided` (`sharing`)."""
     n = f.size
-    chances, relevant, shared = np.zeros(n), np.zeros(n), np.ones(n)
-    gain = count = -1.0
-    for a in range(n):
-        least = min(deviations[a], gains[a], counts[a], span)
-        if not (np.isfinite(f[a] + deviations[a] + gains[a] + counts[a] + span) and least >= 0.0):
-            return Beliefs(np.nan, chances, relevant, shared)
-        is_same = gains[a] == gain and counts[a] == count  # as the one before
-        gain, count = gains[a], counts[a]
-        shared[a] = shared[a - 1] if is_same else shared_here(gain, count)
+    chances, relevant = np.zeros(n), np.zeros(n)
     low, high, logits, alike = shares
     odds, widths = np.empty(n), np.empty(n)
     _fill_log_odds(f, deviations, divided, low, high, logits, odds, widths)
@@ -89,8 +81,8 @@ def beliefs(
     for a in range(n):
         ceiling = min(ceiling, odds[a] + REACH * widths[a])
     those, groups, places = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n, np.intp)
-    centres, spreads = np.empty(n), np.empty(n)
-    n_those, n_different, floor = 0, 0, np.inf
+    centres, spreads, times = np.empty(n), np.empty(n), np.zeros(n, np.intp)
+    units, n_those, n_different, floor = np.empty((2, n)), 0, 0, np.inf
     for a in range(n):
         b = alike[a]
         if odds[b] - REACH * widths[b] > ceiling:
@@ -99,38 +91,43 @@ def beliefs(
         if b == a:
             places[a] = n_different
             centres[n_different], spreads[n_different] = odds[a], widths[a]
+            units[0, n_different] = f[a]
+            units[1, n_different] = deviations[a] * deviations[a] / divided[a]
             n_different += 1
         those[n_those], groups[n_those] = a, places[b]
+        times[places[b]] += 1
         n_those += 1
     those, groups = those[:n_those], groups[:n_those]
     if n_those == 1 or ceiling <= floor:
         for i in range(n_those):
             chances[those[i]] = 1.0 / n_those
-        return Beliefs(f.min(), chances, relevant, shared)
-    found, moments = smallest(
-        centres[:n_different], spreads[:n_different], groups, floor, ceiling, low, high
-    )
+        return Beliefs(f.min(), chances, relevant)
+    centres, spreads, times = centres[:n_different], spreads[:n_different], times[:n_different]
+    found, moments = smallest(centres, spreads, times, floor, ceiling, low, high)
     total = moment = 0.0
-    for g in groups:
-        total += found[g]
-        moment += moments[g]
+    for g in range(n_different):
+        total += times[g] * found[g]
+        moment += times[g] * moments[g]
+    _fill_relevant(units[0], units[1], found, moments, total)
     for i in range(n_those):
-        a, chance = those[i], found[groups[i]]
-        chances[a] = chance / total
-        if alike[a] < a:
-            relevant[a] = relevant[alike[a]]
-        elif chance > 0.0 and deviations[a] > 0.0:
-            off = f[a] - moments[groups[i]] / chance  # from its mean if it is the best
-            more = chance / max(total - chance, 1e-6 * total)
-            relevant[a] = min(1.0, off * off * more * divided[a] / deviations[a] ** 2)
-    return Beliefs(min(moment / total, f.min()), chances, relevant, shared)
+        chances[those[i]], relevant[those[i]] = found[groups[i]], moments[groups[i]]
+    return Beliefs(min(moment / total, f.min()), chances, relevant)
 
 
-@inner
-def shared_here(gain: float, count: float) -> float:
-    """The parameters that looks are shared among, if in all contexts they told as much."""
-    known = 1.0 - math.exp(-gain)  # u / (1 + u), where a look adds the share u
-    return max(1.0, (1.0 + count) * known)
+@summed
+def _fill_relevant(
+    f: Floats, variances: Floats, chances: Floats, moments: Floats, total: float
+) -> None:
+    """Make chances a share of their total, and moments what `Beliefs` calls relevant."""
+    for g in range(chances.size):
+        chance = chances[g]
+        off = f[g] - moments[g] / chance  # from its mean if it is the best
+        others = total - chance
+        more = chance / (others if others > 1e-6 * total else 1e-6 * total)
+        share = off * off * more / variances[g]
+        share = share if share < 1.0 else 1.0
+        moments[g] = share if chance > 0.0 and variances[g] > 0.0 else 0.0
+        chances[g] = chance / total
 
 
 @inner
@@ -155,35 +152,26 @@ def sharing(usual: float, counts: Floats, cover: float) -> Floats:
     return found
 
 
-@inner
+@summed
 def count_on_fewer(
-    divided: Floats,
-    parameters: float,
-    gains: Floats,
-    counts: Floats,
-    owed: Floats,
-    hidden: float,
+    divided: Floats, parameters: float, each: Floats, owed: Floats, hidden: float
 ) -> None:
     """Share looks among fewer where they do not come by themselves, as from other contexts.
 
     Thompson sampling would have taken `owed` looks at an action by now for each that there was.
     Where topics share nothing, say, looks may be too few, or all elsewhere: then another one here
-    tells more than looks do at the usual `parameters`. Beyond 1, or `ENOUGH` by what one tells
-    here, s times that, d / s^2 parameters count where one loss is hidden, and d / s^(2 / h) where h
-    are: most of many actions are not worth their price.
+    tells more than looks do at the usual `parameters`: looks are shared among `each`, if those in
+    all contexts told as much. Beyond 1, or `ENOUGH` by what one tells here, s times that, d / s^2
+    parameters count where one loss is hidden, and d / s^(2 / h) where h are: most of many actions
+    are not worth their price.
     """
-    usual = ENOUGH * parameters
-    before, same = (-1.0, 0.0, 0.0, 0.0), 0.0
+    usual, power = ENOUGH * parameters, -2.0 / max(hidden, 1.0)
     for a in range(divided.size):
-        if owed[a] * max(1.0, (1.0 + counts[a]) / usual) <= 1.0:  # as `known` is below 1
-            continue
-        given = owed[a], gains[a], counts[a], divided[a]
-        if given != before:  # actions that were never seen follow each other
-            before, same = given, divided[a]
-            starved = owed[a] * max(shared_here(gains[a], counts[a]) / usual, 1.0)
-            if starved > 1.0:
-                same = max(1.0, divided[a] / starved ** (2.0 / max(hidden, 1.0)))
-        divided[a] = same
+        more = each[a] / usual
+        starved = owed[a] * (more if more > 1.0 else 1.0)
+        starved = starved if starved > 1.0 else 1.0
+        fewer = divided[a] * (1.0 + expm1(power * log_of(starved, starved - 1.0)))
+        divided[a] = fewer if fewer > 1.0 else 1.0
 
 
 @inner
@@ -225,6 +213,15 @@ def _share(loss: float, low: float, high: float) -> float:
     share = (loss - low) / (width if width > 1e-300 else 1e-300)
     share = share if share > 1e-6 else 1e-6
     return share if share < 1.0 - 1e-6 else 1.0 - 1e-6
+
+
+@summed
+def _fill_logits(f: Floats, low: float, high: float, logits: Floats) -> None:
+    """Fill in the log odds of losses as shares of what is possible."""
+    for a in range(f.size):
+        share = _share(f[a], low, high)
+        odds = share / (1.0 - share)
+        logits[a] = log_of(odds, odds - 1.0)
 
 
 @summed

@@ -35,13 +35,12 @@ Edges = tuple[Indices, Indices, Floats]
 
 class Questions(NamedTuple):
     """What a round may bring: the expected smallest loss, what each loss tells of the best action,
-    how often each loss is to be looked at beside the best action, the parameters that a look
-    is shared among, and about how often Thompson sampling would look."""
+    how often each loss is to be looked at beside the best action, and about how often Thompson
+    sampling would look."""
 
     floor: float
     tells: Floats
     wanted: Floats
-    shared: Floats
     thompson: Floats
 
 
@@ -51,6 +50,7 @@ def ask(
     deviations: Floats,
     gains: Floats,
     counts: Floats,
+    each: Floats,
     span: float,
     low: float,
     bound: float,
@@ -72,9 +72,9 @@ def ask(
             blind = max(blind, (1.0 - RARE) ** counts[best])
     divided = sharing(shrunk, counts, cover)
     if hidden[best] == 0.0 and hidden.max() > 0.0:
-        count_on_fewer(divided, parameters, gains, counts, owed, hidden.sum())
+        count_on_fewer(divided, parameters, each, owed, hidden.sum())
     shares = shares_of(f, deviations, divided, span, low)
-    floor, chances, relevant, shared = beliefs(f, deviations, gains, counts, span, shares, divided)
+    floor, chances, relevant = beliefs(f, deviations, shares, divided)
     if shrunk != parameters:
         divided = sharing(parameters, counts, cover)
     wanted = np.zeros(f.size)
@@ -82,7 +82,7 @@ def ask(
         chance = 1.0 - chances[best] if a == best else chances[a]
         wanted[a] = hidden[a] * max(chance / divided[a], blind * hidden[a])
     thompson = looks_of_thompson(f, deviations, shares, best)
-    return Questions(floor, relevant * gains, wanted, shared, thompson)
+    return Questions(floor, relevant * gains, wanted, thompson)
 
 
 @compiled

@@ -8,12 +8,12 @@ in the looks that came: n of them, of which all would have told as much as n u /
 need.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
-from graphcb.compilation import compiled
+from graphcb.compilation import compiled, summed
+from graphcb.exploration.logarithms import expm1, log_of
 from graphcb.graphs.structure import Floats, Indices
 
 FADES = 2000.0  # rounds
@@ -26,9 +26,12 @@ InFlight = tuple[Floats, Floats, Floats, Indices]
 
 
 @compiled
-def as_answered(gains: Floats, counts: Floats, looks: InFlight) -> tuple[Floats, Floats, Floats]:
+def as_answered(
+    gains: Floats, counts: Floats, looks: InFlight
+) -> tuple[Floats, Floats, Floats, Floats]:
     """What further looks at these columns would tell, and how many there are, as if those in flight
-    had been paid for; and the looks that were wanted for each that was taken, and one more.
+    had been paid for; the parameters that looks are shared among if in all contexts they tell as
+    much; and the looks that were wanted for each that was taken, and one more.
 
     >>> one, none = np.ones(2), np.zeros(0)
     >>> looks = np.array([0.0, 5.0]), none, none, np.arange(2)
@@ -36,21 +39,31 @@ def as_answered(gains: Floats, counts: Floats, looks: InFlight) -> tuple[Floats,
     array([0.693, 0.251])
     """
     waiting, wanted, taken, columns = looks
-    left, seen, owed = gains.copy(), counts.copy(), np.zeros(gains.size)
-    before, same = (0.0, 0.0, 0.0), (0.0, 0.0)
+    more, owed = np.zeros(gains.size), np.zeros(gains.size)
     for c in range(min(columns.size, gains.size)):
         b = columns[c]
         if b < wanted.size:
             owed[c] = wanted[b] / (1.0 + (taken[b] if b < taken.size else 0.0))
-        if b < waiting.size and waiting[b] > 0.0:
-            given = gains[c], counts[c], waiting[b]
-            if given != before:  # actions that were never seen follow each other
-                before, more = given, KEEPS * waiting[b]
-                adds = math.expm1(min(gains[c], MOST))
-                parameters = max(1.0, (1.0 + counts[c]) * adds / (1.0 + adds))
-                same = math.log1p(adds / (1.0 + adds * more / parameters)), counts[c] + more
-            left[c], seen[c] = same
-    return left, seen, owed
+        if b < waiting.size:
+            more[c] = KEEPS * waiting[b]
+    left, seen, each = np.empty(gains.size), np.empty(gains.size), np.empty(gains.size)
+    _fill_answered(gains, counts, more, left, seen, each)
+    return left, seen, each, owed
+
+
+@summed
+def _fill_answered(
+    gains: Floats, counts: Floats, more: Floats, left: Floats, seen: Floats, each: Floats
+) -> None:
+    """Fill in what `as_answered` says of actions with so many `more` looks."""
+    for c in range(gains.size):
+        adds = expm1(gains[c] if gains[c] < MOST else MOST)
+        parameters = (1.0 + counts[c]) * adds / (1.0 + adds)
+        adds /= 1.0 + adds * more[c] / (parameters if parameters > 1.0 else 1.0)
+        left[c] = log_of(1.0 + adds, adds) if more[c] > 0.0 else gains[c]
+        seen[c] = counts[c] + more[c]
+        parameters = (1.0 + seen[c]) * adds / (1.0 + adds)
+        each[c] = parameters if parameters > 1.0 else 1.0
 
 
 @compiled

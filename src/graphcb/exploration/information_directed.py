@@ -28,18 +28,17 @@ decides on 1 - 1 / d^4 of its share.
 Ties are broken at random. Decision notes 0041 and 0064 have what was measured.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphcb.checks import as_numbers
-from graphcb.compilation import compiled, inner
+from graphcb.compilation import compiled
+from graphcb.exploration.beliefs import is_forecast
 from graphcb.exploration.cheapest import obeys
 from graphcb.exploration.due_looks import (
-    LEAST_WANTED,
     Edges,
     ask,
-    at_most_one,
     edges_of,
     look_at_each,
     look_at_once,
@@ -49,20 +48,16 @@ from graphcb.exploration.due_looks import (
 from graphcb.exploration.in_flight import NONE, InFlight, as_answered, counted
 from graphcb.exploration.limited_choice import obeying, smallest_ratio
 from graphcb.exploration.limits import BoxAndRows
+from graphcb.exploration.mixed_choice import TIE, Memory, best_looking, choose, remember
 from graphcb.graphs import FeedbackGraph, require_observable
 from graphcb.graphs.matrices import SparseMatrix
 from graphcb.graphs.structure import Floats, Structure
 
 WRITTEN_OUT = 512  # actions up to which a graph's matrix is used, 2 MB
-ROUNDS = 20.0  # over which regret and information are summed
-LOOKS = 200.0  # over which the number of parameters is averaged
-TIE = 1e-9  # of the span
 _PARTS = ("losses", "deviations", "gains", "counts")
 
-
-# Of earlier rounds: sums of regret, of information and of looks, and the parameters looks share.
-Memory = tuple[float, float, float, float]
 START: Memory = (0.0, 0.0, 0.0, 1.0)
+REFUSED: Memory = (np.nan, np.nan, np.nan, np.nan)
 
 
 def information_directed(
@@ -95,31 +90,36 @@ def information_directed(
     >>> information_directed(*unsure, graph=graphs.bandit(2), round_number=1)[0]
     array([0.5, 0.5])
     """
-    given: list[Any] = [*map(as_numbers, _PARTS, (losses, deviations, gains, counts))]
+    parts = losses, deviations, gains, counts
+    f, deviations, gains, counts = map(as_numbers, _PARTS, parts)
     shape = (graph.n_actions,)
-    if not given[0].shape == given[1].shape == given[2].shape == given[3].shape == shape:
-        name, part = next(one for one in zip(_PARTS, given, strict=True) if one[1].shape != shape)
-        raise ValueError(f"`{name}` must have shape {shape} to match the graph, got {part.shape}")
-    matrix, edges, of_relative, relative, rate, alone = graph.remember("written out", _written_out)
+    if not f.shape == deviations.shape == gains.shape == counts.shape == shape:
+        shapes = zip(_PARTS, map(np.shape, parts), strict=True)
+        name, found = next(one for one in shapes if one[1] != shape)
+        raise ValueError(f"`{name}` must have shape {shape} to match the graph, got {found}")
+    written = graph.remember("written out", _written_out)
     if looks is None:
         looks = NONE, NONE, NONE, np.arange(graph.n_actions)
-    given += (float(span), float(low), float(bound), round_number, rate)
-    rest = looks, alone, memory
-    if matrix is not None:
-        p, wanted, parts, after = _in_one(*[*given, *rest, edges, *of_relative])
-    else:
-        p, wanted, parts, after = _in_steps(given, *rest, graph.structure, relative)
+    decide: Any = _in_steps if written.edges is None else _in_one
+    p, wanted, learned, after = decide(
+        f, deviations, gains, counts, float(span), float(low), float(bound), round_number,
+        looks, memory, *written,
+    )  # fmt: skip
     if not after[0] >= 0.0:
-        f, deviations, gains, counts = given[:4]
         raise ValueError(
             "a forecast must be finite, and its deviations, gains, counts and span not negative; "
             f"got losses {f}, deviations {deviations}, gains {gains}, counts {counts}, span {span}"
         )
-    if box is not None:
-        regrets, known, shared = parts
-        p = obeying(*_within(p, given[0], regrets, known, *box))
-        seen = graph.structure.reveal_probabilities(p) if matrix is None else p @ matrix
-        after = _remember(p, regrets, known, seen, shared, round_number, *memory[2:])
+    if box is None:
+        return p, after, wanted
+    if written.edges is not None:
+        round_ = round_number, memory, after, written.edges
+        p, feasible, after = _limited(p, f, learned, *box, *round_)
+        return obeying(p, feasible), after, wanted
+    regrets, known, shared = learned
+    p = obeying(*_within(p, f, regrets, known, *box))
+    seen = graph.structure.reveal_probabilities(p)
+    after = remember(p, regrets, known, seen, shared, round_number, *memory[2:])
     return p, after, wanted
 
 
@@ -133,21 +133,31 @@ def check_memory(memory: Any) -> None:
         raise ValueError(f"`memory` must have 1 parameter or more, got {numbers[3]}")
 
 
-def _written_out(graph: FeedbackGraph) -> tuple[Any, ...]:
-    """Matrix and edges of a graph that is not too large, both of `_relative` to it, and that.
+class Written(NamedTuple):
+    """What a round needs of a graph, and of `_relative` to it.
 
-    Then the rate of looks at hidden losses, and 1 where no action shows more than one loss, else 0.
+    `rate` is that of looks at hidden losses. `alone` is 1 where no action shows more than one loss,
+    else 0. `edges` are None where there are many actions; then structures take the place of those.
     """
+
+    rate: float
+    alone: float
+    edges: Edges | None
+    relative: Any
+    relative_edges: Any
+
+
+def _written_out(graph: FeedbackGraph) -> Written:
     require_observable(graph, "to learn from it")
     rate = -1.0 / 3.0 if graph.observability == "weak" else -0.5
     relative = graph if graph.structure.is_deterministic() else _relative(graph)
     shown = relative.structure.sums_revealed(np.ones(graph.n_actions))
     alone = float(shown.max() <= 1.0)
     if graph.n_actions > WRITTEN_OUT:
-        return None, None, None, relative.structure, rate, alone
+        return Written(rate, alone, None, relative.structure, graph.structure)
     edges = edges_of(graph.matrix)
-    parts = relative.matrix, edges if relative is graph else edges_of(relative.matrix)
-    return graph.matrix, edges, parts, relative.structure, rate, alone
+    relative_edges = edges if relative is graph else edges_of(relative.matrix)
+    return Written(rate, alone, edges, relative.matrix, relative_edges)
 
 
 def _relative(graph: FeedbackGraph) -> FeedbackGraph:
@@ -162,36 +172,121 @@ def _relative(graph: FeedbackGraph) -> FeedbackGraph:
 
 
 def _in_steps(
-    given: list[Any],
+    f: Floats,
+    deviations: Floats,
+    gains: Floats,
+    counts: Floats,
+    span: float,
+    low: float,
+    bound: float,
+    round_number: int,
     looks: InFlight,
-    alone: float,
     memory: Memory,
-    edges: Structure,
+    rate: float,
+    alone: float,
+    _: None,
     relative: Structure,
+    structure: Structure,
 ) -> tuple[Any, ...]:
     """`_in_one` for a graph that is not written out."""
-    f, deviations, gains, counts, span, *_, round_number, _ = given
-    regret, information, n_looks, parameters = memory
-    gains, counts, owed = as_answered(gains, counts, looks)
-    tie = TIE * span
-    best = _best_looking(f, gains, tie)
-    hidden = 1.0 - relative.row(best)
+    gains, counts, each, owed, best, fewest = _opened(f, deviations, gains, counts, span, looks)
+    if best < 0:
+        return f, f, None, REFUSED
+    hidden, parameters = 1.0 - relative.row(best), memory[3]
     most_shown = 0.0
-    if hidden[best] > 0.0 or counts.min() < parameters:
+    if hidden[best] > 0.0 or fewest < parameters:
         most_shown = float(relative.sums_revealed(hidden).max())
-    given[2:4] = gains, counts
-    asked = ask(*[*given, best, hidden, most_shown, parameters, owed])
-    regrets = regret + f - asked.floor
-    known = information + edges.sums_revealed(asked.tells)
-    worth = asked.wanted * gains
-    least = look_at_once(f, relative.sums_revealed(worth), worth, best)
-    priced = 1.0 - alone * (1.0 - hidden[best]) / parameters**4
-    doubts = deviations * (hidden[best] < 1.0)
-    p = _choose(f, regrets, known, gains, least, best, tie, doubts, priced)
-    seen = edges.reveal_probabilities(p)
-    after = _remember(p, regrets, known, seen, asked.shared, round_number, n_looks, parameters)
-    wanted = counted(looks[1], looks[3], asked.thompson)
-    return p, wanted, (regrets, known, asked.shared), after
+    floor, tells, worth, thompson = _asked(
+        f, deviations, gains, counts, each, span, low, bound, round_number, rate,
+        best, hidden, most_shown, parameters, owed,
+    )  # fmt: skip
+    told, shown = structure.sums_revealed(tells), relative.sums_revealed(worth)
+    p, regrets, known = _chosen_at_once(
+        f, deviations, gains, span, floor, told, shown, worth, best, hidden[best], alone, memory
+    )
+    seen = structure.reveal_probabilities(p)
+    after, wanted = _closed(p, regrets, known, seen, each, round_number, memory, looks, thompson)
+    return p, wanted, (regrets, known, each), after
+
+
+@compiled
+def _opened(
+    f: Floats, deviations: Floats, gains: Floats, counts: Floats, span: float, looks: InFlight
+) -> tuple[Floats, Floats, Floats, Floats, int, float]:
+    """What `as_answered` says, the best-looking action, -1 if it is no forecast, and the fewest
+    looks at one."""
+    gains_left, seen, each, owed = as_answered(gains, counts, looks)
+    best = best_looking(f, gains_left, TIE * span)
+    if not is_forecast(f, deviations, gains, counts, span):
+        best = -1
+    return gains_left, seen, each, owed, best, seen.min()
+
+
+@compiled
+def _asked(
+    f: Floats,
+    deviations: Floats,
+    gains: Floats,
+    counts: Floats,
+    each: Floats,
+    span: float,
+    low: float,
+    bound: float,
+    round_number: int,
+    rate: float,
+    best: int,
+    hidden: Floats,
+    most_shown: float,
+    parameters: float,
+    owed: Floats,
+) -> tuple[float, Floats, Floats, Floats]:
+    """What `ask` says; what looks are worth, in place of how many are wanted."""
+    floor, tells, wanted, thompson = ask(
+        f, deviations, gains, counts, each, span, low, bound, round_number, rate,
+        best, hidden, most_shown, parameters, owed,
+    )  # fmt: skip
+    return floor, tells, wanted * gains, thompson
+
+
+@compiled
+def _chosen_at_once(
+    f: Floats,
+    deviations: Floats,
+    gains: Floats,
+    span: float,
+    floor: float,
+    told: Floats,
+    shown: Floats,
+    worth: Floats,
+    best: int,
+    hidden: float,
+    alone: float,
+    memory: Memory,
+) -> tuple[Floats, Floats, Floats]:
+    """The choice with `look_at_once`; regrets and information."""
+    regrets, known = memory[0] + f - floor, memory[1] + told
+    least = look_at_once(f, shown, worth, best)
+    priced = 1.0 - alone * (1.0 - hidden) / memory[3] ** 4
+    doubts = deviations * (hidden < 1.0)
+    p = choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
+    return p, regrets, known
+
+
+@compiled
+def _closed(
+    p: Floats,
+    regrets: Floats,
+    known: Floats,
+    seen: Floats,
+    each: Floats,
+    round_number: int,
+    memory: Memory,
+    looks: InFlight,
+    thompson: Floats,
+) -> tuple[Memory, Floats]:
+    """The memory of a round, and looks wanted."""
+    after = remember(p, regrets, known, seen, each, round_number, memory[2], memory[3])
+    return after, counted(looks[1], looks[3], thompson)
 
 
 @compiled
@@ -204,25 +299,27 @@ def _in_one(
     low: float,
     bound: float,
     round_number: int,
-    rate: float,
     looks: InFlight,
-    alone: float,
     memory: Memory,
+    rate: float,
+    alone: float,
     edges: Edges,
     relative: Floats,
     relative_edges: Edges,
 ) -> tuple[Floats, Floats, Floats, Memory]:
     """Probabilities, looks wanted; rows with regrets, information and the parameters of a look; the
     memory of the round."""
+    if not is_forecast(f, deviations, gains, counts, span):
+        return f, f, np.empty((3, 0)), REFUSED
     regret, information, n_looks, parameters = memory
-    gains, counts, owed = as_answered(gains, counts, looks)
-    best = _best_looking(f, gains, TIE * span)
+    gains, counts, each, owed = as_answered(gains, counts, looks)
+    best = best_looking(f, gains, TIE * span)
     hidden = 1.0 - relative[best]
     most_shown = 0.0
     if hidden[best] > 0.0 or counts.min() < parameters:
         most_shown = shown_by(relative_edges, hidden).max()
     asked = ask(
-        f, deviations, gains, counts, span, low, bound, round_number, rate,
+        f, deviations, gains, counts, each, span, low, bound, round_number, rate,
         best, hidden, most_shown, parameters, owed,
     )  # fmt: skip
     regrets = regret + f - asked.floor
@@ -230,122 +327,13 @@ def _in_one(
     least = look_at_each(f, gains, relative_edges, asked.wanted, best)
     priced = 1.0 - alone * (1.0 - hidden[best]) / parameters**4
     doubts = deviations * (hidden[best] < 1.0)
-    p = _choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
-    after = _remember(
-        p, regrets, known, seen_with(edges, p), asked.shared, round_number, n_looks, parameters
+    p = choose(f, regrets, known, gains, least, best, TIE * span, doubts, priced)
+    after = remember(
+        p, regrets, known, seen_with(edges, p), each, round_number, n_looks, parameters
     )
     parts = np.empty((3, f.size))
-    parts[0], parts[1], parts[2] = regrets, known, asked.shared
+    parts[0], parts[1], parts[2] = regrets, known, each
     return p, counted(looks[1], looks[3], asked.thompson), parts, after
-
-
-@compiled
-def _best_looking(f: Floats, gains: Floats, tie: float) -> int:
-    """The smallest loss; of equal ones the one that tells most of itself."""
-    least, best = f.min() + tie, 0
-    for a in range(f.size):
-        if f[a] <= least and (f[best] > least or gains[a] > gains[best]):
-            best = a
-    return best
-
-
-@compiled
-def _choose(
-    f: Floats,
-    regrets: Floats,
-    information: Floats,
-    gains: Floats,
-    looks: Floats,
-    best: int,
-    tie: float,
-    doubts: Floats,
-    priced: float,
-) -> Floats:
-    """The best-looking action, mixed with one that tells more, and with the looks that are due.
-
-    `doubts` are the deviations, or 0 if it does not show its own loss. Where it is in doubt itself,
-    only playing it can tell, and no action that is less in doubt is played more often.
-
-    With regret A and information B of the best-looking action, and d and e more of another one,
-    (A + q d)^2 / (B + q e) is smallest at q = A / d - 2 B / e. The share `priced` of that
-    is played.
-    """
-    regret, known = regrets[best], information[best]
-    least = regret * regret / known if known > 0.0 else np.inf
-    other, share = best, 0.0
-    for a in range(f.size):
-        worse, more = f[a] - f[best], information[a] - known
-        if more > 0.0:
-            q = 1.0
-            if worse > 0.0:
-                q = min(1.0, max(0.0, regret / worse - 2.0 * known / more))
-            ratio = (regret + q * worse) ** 2 / (known + q * more) if q > 0.0 else least
-            if ratio < least:
-                other, share, least = a, q, ratio
-    p = np.zeros(f.size)
-    _spread(p, f, information, gains, other, priced * share, tie)
-    for a in range(f.size):
-        p[a] = max(p[a], looks[a])
-    most = p.argmax()
-    p = at_most_one(p, p[most] if doubts[best] > doubts[most] else 0.0)
-    _spread(p, f, information, gains, best, 1.0 - p.sum(), tie)
-    for a in range(f.size):
-        if p[a] < LEAST_WANTED:  # weights of 1 / p would be worth nothing
-            p[a] = 0.0
-    total = p.sum()
-    for a in range(f.size):
-        p[a] /= total
-    return p
-
-
-@inner
-def _spread(
-    p: Floats,
-    f: Floats,
-    information: Floats,
-    gains: Floats,
-    action: int,
-    share: float,
-    tie: float,
-) -> None:
-    """Add the share of an action to all that look just like it, as evenly as possible."""
-    alike, total, most = np.zeros(f.size), max(share, 0.0), 0.0
-    for a in range(f.size):
-        is_alike = abs(f[a] - f[action]) <= tie and abs(gains[a] - gains[action]) <= TIE
-        if is_alike and abs(information[a] - information[action]) <= TIE:
-            alike[a] = 1.0
-            total += p[a]
-            most = max(most, p[a])
-    each = total / alike.sum()
-    for a in range(f.size):
-        if alike[a] > 0.0:
-            p[a] = each if each >= most - TIE else p[a] + max(share, 0.0) / alike.sum()
-
-
-@compiled
-def _remember(
-    p: Floats,
-    regrets: Floats,
-    known: Floats,
-    seen: Floats,
-    shared: Floats,
-    round_number: int,
-    looks: float,
-    parameters: float,
-) -> Memory:
-    """The memory of a round: sums, and the parameters averaged over the looks it may bring."""
-    keep = 1.0 - 1.0 / min(ROUNDS, round_number)
-    regret = information = mean = total = mass = 0.0
-    for a in range(p.size):
-        regret += p[a] * regrets[a]
-        information += p[a] * known[a]
-        mean += seen[a] * shared[a]
-        total += seen[a]
-        mass = max(mass, seen[a])
-    if mass > 0.0:
-        looks = min(looks + mass, LOOKS)
-        parameters = max(1.0, parameters + (mean / total - parameters) * mass / looks)
-    return keep * regret, keep * information, looks, parameters
 
 
 @compiled
@@ -363,3 +351,27 @@ def _within(
     if obeys(p, lower, upper, rows, most):
         return p, True
     return smallest_ratio(f, regrets, information, lower, upper, rows, most)
+
+
+@compiled
+def _limited(
+    p: Floats,
+    f: Floats,
+    parts: Floats,
+    lower: Floats,
+    upper: Floats,
+    rows: Floats,
+    most: Floats,
+    round_number: int,
+    memory: Memory,
+    after: Memory,
+    edges: Edges,
+) -> tuple[Floats, bool, Memory]:
+    """`_within` after `_in_one`, and the memory of the round."""
+    if obeys(p, lower, upper, rows, most):
+        return p, True, after
+    regrets, known, shared = parts[0], parts[1], parts[2]
+    p, feasible = _within(p, f, regrets, known, lower, upper, rows, most)
+    seen = seen_with(edges, p)
+    after = remember(p, regrets, known, seen, shared, round_number, memory[2], memory[3])
+    return p, feasible, after

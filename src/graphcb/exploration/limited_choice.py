@@ -26,7 +26,7 @@ nothing can be found out within the limits, the smallest f @ p is played.
 
 import numpy as np
 
-from graphcb.compilation import compiled, inner
+from graphcb.compilation import compiled, inner, summed
 from graphcb.exploration.cheapest import cheapest, cheapest_vertex, scaled, start, within
 from graphcb.exploration.limits import BoxAndRows, InfeasibleLimits
 from graphcb.exploration.simplex import Polytope
@@ -91,12 +91,12 @@ def smallest_ratio(
     best = polytope.x[: f.size].copy()
     cheapest_vertex(-i, polytope)
     telling = polytope.x[: f.size].copy()
-    if not (feasible and i @ telling > 0.0):
+    if not (feasible and _dot(i, telling) > 0.0):
         return within(best, lower, upper), feasible
     cheapest_vertex(d, polytope)
     safe = polytope.x[: f.size].copy()
-    p, known = _walk_around(safe, telling, d, i, polytope), float(i @ best)
-    if i @ p < known and i @ safe < known:
+    p, known = _walk_around(safe, telling, d, i, polytope), _dot(i, best)
+    if _dot(i, p) < known and _dot(i, safe) < known:
         p = _tell_as_much(known, safe, telling, d, i, polytope)
     return within(p, lower, upper), True
 
@@ -104,7 +104,7 @@ def smallest_ratio(
 @inner
 def _walk_around(one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polytope) -> Floats:
     """The smallest ratio, from two vertices on."""
-    x1, y1, x2, y2 = float(d @ one), float(i @ one), float(d @ two), float(i @ two)
+    x1, y1, x2, y2 = _dot(d, one), _dot(i, one), _dot(d, two), _dot(i, two)
     if x1 <= 0.0:
         return one
     q, costs = _share(x1, y1, x2, y2), np.empty(d.size)
@@ -114,7 +114,7 @@ def _walk_around(one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polyt
             costs[a] = 2.0 * y * d[a] - x * i[a]
         cheapest_vertex(costs, polytope)
         new = polytope.x[: d.size].copy()
-        x3, y3 = float(d @ new), float(i @ new)
+        x3, y3 = _dot(d, new), _dot(i, new)
         gap = x * y - (2.0 * y * x3 - x * y3)
         if gap <= CLOSE * (x * y + x * y3):
             break
@@ -133,7 +133,7 @@ def _tell_as_much(
     known: float, one: Floats, two: Floats, d: Floats, i: Floats, polytope: Polytope
 ) -> Floats:
     """The smallest x with y = known, which is between those of the two vertices."""
-    x1, y1, x2, y2 = float(d @ one), float(i @ one), float(d @ two), float(i @ two)
+    x1, y1, x2, y2 = _dot(d, one), _dot(i, one), _dot(d, two), _dot(i, two)
     costs = np.empty(d.size)
     for _ in range(STEPS):
         dx, dy = x2 - x1, y2 - y1
@@ -141,7 +141,7 @@ def _tell_as_much(
             costs[a] = dy * d[a] - dx * i[a]
         cheapest_vertex(costs, polytope)
         new = polytope.x[: d.size].copy()
-        x3, y3 = float(d @ new), float(i @ new)
+        x3, y3 = _dot(d, new), _dot(i, new)
         if dy * (x1 - x3) - dx * (y1 - y3) <= CLOSE * dy * (x1 + x3):
             break  # the two are the ends of an edge
         if y3 < known:
@@ -149,6 +149,14 @@ def _tell_as_much(
         else:
             two, x2, y2 = new, x3, y3
     return one + min(1.0, max(0.0, (known - y1) / (y2 - y1))) * (two - one)
+
+
+@summed
+def _dot(x: Floats, y: Floats) -> float:
+    total = 0.0
+    for a in range(x.size):
+        total += x[a] * y[a]
+    return total
 
 
 @inner

@@ -1,7 +1,6 @@
 """The answers to clients: structs that are sent as JSON."""
 
-from functools import lru_cache
-from itertools import accumulate
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -19,15 +18,15 @@ from graphcb.decisions.together import Together
 from graphcb.estimates.stillness import Alarm
 from graphcb.problems import Problem
 from graphcb.problems.alarms import in_words
-from graphcb.rounds.identifiers import Identifiers
 
-MANY = 100  # actions, from which on what is not played need not be written again
+MANY = 100  # actions, of which those that are played are looked for first
 
 
 class DecisionAnswer(msgspec.Struct):
     """A decision that is in the log.
 
-    `probabilities` has all actions of the round by name. `gamma` is null for an agent without
+    `probability` is that of `action`. `probabilities` has by name the actions of the round that
+    could have been drawn; all others had a probability of 0. `gamma` is null for an agent without
     one. `model_version` counts the feedback events that the model had learned from.
     """
 
@@ -56,7 +55,7 @@ class FeedbackAnswer(msgspec.Struct):
 class LoggedAnswer(msgspec.Struct):
     """A decision as it is in the log, with the losses or rewards known so far, if any.
 
-    `made_at` is in seconds since 1970.
+    `made_at` is in seconds since 1970. Actions that `probabilities` lacks had a probability of 0.
     """
 
     decision_id: str
@@ -198,43 +197,26 @@ class ErrorAnswer(msgspec.Struct):
     error: ErrorDetail
 
 
-def of_decision(made: Decided, *, of_all: bool = False) -> DecisionAnswer:
-    """A decision of a policy with a problem, whose actions are names.
-
-    `of_all` says that its actions are those of the problem, as in other rounds.
-    """
-    row, names = made.row, made.identifiers.values
+def of_decision(made: Decided) -> DecisionAnswer:
+    """A decision of a policy with a problem, whose actions are names."""
+    row, names, probabilities = made.row, made.identifiers.values, made.probabilities
     return DecisionAnswer(
         made.decision_id,
         str(names[row.action]),
-        float(made.probabilities[row.action]),
-        _by_name(made.identifiers, made.probabilities, of_all),
+        float(probabilities[row.action]),
+        _played(names, probabilities),
         row.gamma,
         row.model_version,
     )
 
 
-def _by_name(identifiers: Identifiers, probabilities: NDArray[np.float64], of_all: bool) -> Any:
-    """Probabilities by name; where most are 0, as JSON in which only the others are new."""
-    names, n = identifiers.values, probabilities.size
-    played = probabilities.nonzero()[0].tolist() if of_all and n >= MANY else []
-    if not played or 8 * len(played) > n:
-        return dict(zip(names, probabilities.tolist(), strict=True))
-    text, places = _zeros(identifiers)
-    pieces: list[bytes] = []
-    begin = 0
-    for action in played:
-        pieces += text[begin : places[action]], msgspec.json.encode(float(probabilities[action]))
-        begin = places[action] + len(b"0.0")
-    return msgspec.Raw(b"".join((*pieces, text[begin:])))
-
-
-@lru_cache(maxsize=16)
-def _zeros(identifiers: Identifiers) -> tuple[bytes, list[int]]:
-    """An object of zeros by name as JSON, and where each of them begins."""
-    pieces = [msgspec.json.encode(str(name)) + b":0.0" for name in identifiers.values]
-    ends = accumulate(1 + len(piece) for piece in pieces)
-    return b"{" + b",".join(pieces) + b"}", [end - len(b"0.0") for end in ends]
+def _played(names: Sequence[Any], probabilities: NDArray[np.float64]) -> dict[str, float]:
+    """The probabilities by name that are not 0."""
+    if probabilities.size > MANY and 2 * np.count_nonzero(probabilities) < probabilities.size:
+        places = probabilities.nonzero()[0].tolist()
+        return {names[place]: float(probabilities[place]) for place in places}
+    each = zip(names, probabilities.tolist(), strict=True)
+    return {name: probability for name, probability in each if probability}
 
 
 def of_receipt(receipt: Acknowledgement) -> FeedbackAnswer:
@@ -246,7 +228,7 @@ def of_logged(found: Found, together: Together) -> LoggedAnswer:
     """A decision that was read back from the log."""
     row, graph = found.row, together.graph(found.row.graph)
     names = [str(name) for name in read_identifiers(row.actions, graph.n_actions).values]
-    probabilities = numbers(row.probabilities, FLOAT).tolist()
+    probabilities = numbers(row.probabilities, FLOAT)
     known = merge(found.parts, graph, together.storage.location)
     feedback = {names[index]: part.loss for index, part in sorted(known.items())}
     return LoggedAnswer(
@@ -255,8 +237,8 @@ def of_logged(found: Found, together: Together) -> LoggedAnswer:
         made_at=row.made_at,
         context=_plain(decode(row.context)),
         action=names[row.action],
-        probability=probabilities[row.action],
-        probabilities=dict(zip(names, probabilities, strict=True)),
+        probability=float(probabilities[row.action]),
+        probabilities=_played(names, probabilities),
         gamma=row.gamma,
         model_version=row.model_version,
         feedback=feedback if found.parts else None,

@@ -35,7 +35,7 @@ async def _decide(call: Call) -> answers.DecisionAnswer | answers.DecisionsAnswe
             lambda together: together.make(*one),
             decides=one, is_long=is_long, client=call.client,
         )  # fmt: skip
-        return answers.of_decision(made, of_all=one.actions is None)
+        return answers.of_decision(made)
     rounds = requests.as_batch(call.body, desk.problem, call.service.limits)
     note_rounds(call, rounds)
     n_squares = sum(one.graph.n_actions**2 for one in rounds if one.graph is not None)
