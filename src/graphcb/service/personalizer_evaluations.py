@@ -36,7 +36,7 @@ _REPLACE = "UPDATE graphcb_evaluations SET content = ? WHERE name = ? AND conten
 _DELETE = "DELETE FROM graphcb_evaluations WHERE name = ?"
 
 
-class Running(NamedTuple):
+class Evaluating(NamedTuple):
     """An evaluation of a log by its name, and its process."""
 
     location: str
@@ -44,7 +44,7 @@ class Running(NamedTuple):
     process: "subprocess.Popen[bytes]"
 
 
-_RUNNING: list[Running] = []  # one at most
+_RUNNING: list[Evaluating] = []  # one at most
 
 
 class EvaluationRequest(msgspec.Struct, rename="camel"):
@@ -87,7 +87,7 @@ async def create_evaluation(call: Call) -> Content:
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     quiet = {**os.environ, "GRAPHCB_QUIET": "1"}
     process = subprocess.Popen([sys.executable, "-c", _COMMAND], env=quiet, **pipes)
-    running = Running(location, call.name, process)
+    running = Evaluating(location, call.name, process)
     _RUNNING.append(running)
     try:
         await call.service.desk.ask(lambda together: _add(together, content))
@@ -131,7 +131,7 @@ async def delete_evaluation(call: Call) -> None:
             _stop(one)
 
 
-async def _evaluate(call: Call, content: dict[str, Any], running: Running, job: bytes) -> None:
+async def _evaluate(call: Call, content: dict[str, Any], running: Evaluating, job: bytes) -> None:
     """Wait for the results, and store them; it fails if the service stops."""
     process = running.process
     after = {**content, "status": "Failed"}
@@ -160,7 +160,7 @@ def _output(process: "subprocess.Popen[bytes]", job: bytes) -> tuple[bytes, byte
             raise
 
 
-def _stop(running: Running) -> None:
+def _stop(running: Evaluating) -> None:
     """End an evaluation, and let the next one begin."""
     running.process.kill()
     if running in _RUNNING:
