@@ -3,12 +3,14 @@
 import select as polling
 import threading
 import time
+from contextlib import suppress
 
 import pytest
+from faults.interrupts import Interruption
 
 from graphcb import DecisionLog, Policy, SquareCBG, graphs
 from graphcb.decisions import LogError, replay
-from graphcb.decisions.storage import open_storage, transaction
+from graphcb.decisions.storage import new_storage, open_storage, transaction
 from graphcb.decisions.tables import FeedbackRow, insert, select
 from graphcb.oracles import LinearOGD
 from graphcb.saving import to_bytes
@@ -152,6 +154,28 @@ def test_who_waits_for_a_silent_server_is_woken_before_the_connection_is_closed(
         assert seen == [(True, False)]
         assert connection.closed
     policy.close()
+
+
+def test_an_interrupt_while_a_connection_is_closed_leaves_no_lock_taken(server):
+    url = server.url("interrupted_close")
+
+    def opened():
+        storage = new_storage(url, writes=True, durability="power-loss")
+        storage.open()
+        return storage
+
+    counting = Interruption(10**9, True, KeyboardInterrupt)
+    counting.run(opened().close)
+    assert counting.counted > 10
+    for n in range(1, counting.counted + 1):
+        storage = opened()
+        connection = storage._connection
+        with suppress(KeyboardInterrupt):
+            Interruption(n, True, KeyboardInterrupt).run(storage.close)
+        assert connection.lock.acquire(timeout=5.0), n
+        connection.lock.release()
+        storage.close()
+        assert connection.closed
 
 
 def test_the_second_writer_gets_a_clear_error_and_readers_go_on(server):

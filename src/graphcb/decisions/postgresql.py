@@ -218,14 +218,17 @@ class PostgreSQLStorage:
             with suppress(*_FAILED):  # sooner than the server notices the end
                 self._connection.execute("SELECT pg_advisory_unlock_all()")
         # Not under the thread that gives signs of life: libpq would use what it has just freed.
-        if not self._connection.lock.acquire(timeout=PATIENCE):
-            self._connection.hang_up()
-            if not self._connection.lock.acquire(timeout=PATIENCE):
-                return  # it is closed once nobody uses it
+        # Only `with` takes a lock that no interrupt leaves taken: whoever has it is woken beside.
+        waking = threading.Timer(PATIENCE, self._connection.hang_up)
+        waking.daemon = True
+        waking.start()
         try:
-            self._connection.close()
+            with self._connection.lock:
+                waking.cancel()
+                waking.join()
+                self._connection.close()
         finally:
-            self._connection.lock.release()
+            waking.cancel()
 
     def _usable(self) -> "_Bounded":
         if self._process != os.getpid():
