@@ -1,7 +1,9 @@
+import threading
 import time
 
 import pytest
 
+from graphcb.experiments import sweep as sweeps
 from graphcb.experiments.sweep import sweep
 
 
@@ -24,6 +26,28 @@ def test_runs_that_are_not_waited_for_are_dropped_in_silence():
     runs = sweep(time.sleep, [0.0, *[0.2] * 20], n_jobs=2)
     next(runs)
     runs.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "is_heard"),
+    [
+        ("ExecutorManagerThread", KeyError, False),
+        ("ExecutorManagerThread", OSError, True),
+        ("another", KeyError, True),
+    ],
+)
+def test_only_the_thread_that_hands_out_runs_is_not_heard(monkeypatch, name, error, is_heard):
+    def fail():
+        raise error
+
+    heard = []
+    monkeypatch.setattr(threading, "excepthook", heard.append)
+    with sweeps._in_silence():
+        thread = threading.Thread(target=fail, name=name)
+        thread.start()
+        thread.join()
+    assert len(heard) == is_heard
+    assert threading.excepthook == heard.append
 
 
 def test_bad_arguments():

@@ -1,8 +1,10 @@
 """Many runs in parallel, returned as they finish: on one machine, or on a Ray cluster."""
 
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, TypeVar, get_args
 
 from graphcb.checks import as_count, as_one_of
@@ -52,9 +54,30 @@ def _on_joblib(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -
             for one in played:  # noqa: UP028 - `yield from` would close them unfiltered
                 yield one
         finally:
-            with warnings.catch_warnings():  # joblib has advice for whoever interrupts it
-                warnings.filterwarnings("ignore", ".*still being processed by the workers")
+            with _in_silence():
                 played.close()
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """Without joblib's advice for whoever stops early, and without its manager's last words.
+
+    The thread that manages its workers may just be handing out a run that was dropped.
+    """
+    hook = threading.excepthook
+
+    def hear(raised: Any) -> None:
+        name = "" if raised.thread is None else raised.thread.name
+        if (name, raised.exc_type) != ("ExecutorManagerThread", KeyError):
+            hook(raised)
+
+    threading.excepthook = hear
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*still being processed by the workers")
+            yield
+    finally:
+        threading.excepthook = hook
 
 
 def _on_ray(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -> Iterator[Any]:
