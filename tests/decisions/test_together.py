@@ -5,7 +5,7 @@ import json
 import pytest
 
 from graphcb import DecisionLog, Policy, Problem, SquareCBG, graphs
-from graphcb.decisions import LogError, replay
+from graphcb.decisions import LogError, replay, together
 from graphcb.decisions.decided import NewRound
 from graphcb.decisions.encoding import Encoded, as_encoded
 from graphcb.oracles import LinearOGD
@@ -51,6 +51,7 @@ MIXED = Problem(["a", "b", "c"], features={"x": "number", "day": "category"})
 
 @pytest.mark.parametrize("problem", [MIXED, Problem(["a", "b", "c"])])
 def test_decisions_that_are_foreseen_are_the_same_bits(new_log, problem, monkeypatch):
+    monkeypatch.setattr(together, "FORESEEN", 5)  # so that a batch of 12 has three parts
     contexts = [{"x": n % 7 - 0.5 * n, "day": "Mon" if n % 3 else "Tue"} for n in range(12)]
     with (
         Policy(new_log(), problem=problem, seed=3) as one,
@@ -59,16 +60,16 @@ def test_decisions_that_are_foreseen_are_the_same_bits(new_log, problem, monkeyp
         for turn in range(6):
             single = [one.decide(context) for context in contexts]
             if turn < 5:
-                together = many.decide_many(contexts)
+                found = many.decide_many(contexts)
             else:  # as the desk of a service does it
                 encoded = [NewRound(as_encoded(context)) for context in contexts]
                 with many.together() as block:
                     block.foresee(encoded)
                     monkeypatch.setattr(Blend, "forecast", None)  # which nobody needs any more
-                    together = [block.decide(*round_) for round_ in encoded]
-            assert list(map(plain, single)) == list(map(plain, together))
+                    found = [block.decide(*round_) for round_ in encoded]
+            assert list(map(plain, single)) == list(map(plain, found))
             losses = [n % 2 * 1.0 for n, _ in enumerate(single)]
-            for policy, made in ((one, single), (many, together)):
+            for policy, made in ((one, single), (many, found)):
                 pairs = zip(made[::2], losses, strict=False)
                 policy.feedback_many({d.decision_id: {d.action: loss} for d, loss in pairs})
         assert to_bytes(one.agent) == to_bytes(many.agent)

@@ -469,3 +469,14 @@ def test_nothing_is_foreseen_before_something_is_learned():
     oracle, contexts = DefaultOracle(2), [np.ones(3), np.zeros(3)]
     oracle.foresee(contexts)
     assert oracle.predict(contexts[0]).tolist() == [0.5, 0.5]
+
+
+def test_many_contexts_and_actions_are_foreseen_as_far_as_there_is_room(monkeypatch):
+    monkeypatch.setattr(default, "FORESEEN", 7)
+    oracle, contexts = trained(dense_rounds(50)), [x for x, _, _ in dense_rounds(5, seed=1)]
+    oracle.foresee(contexts)
+    assert list(oracle._foreseen) == [id(x) for x in contexts[:2]]
+    monkeypatch.setattr(default, "FORESEEN", 2)
+    oracle.update(contexts[0], [0], [1.0])
+    oracle.foresee(contexts)
+    assert not oracle._foreseen

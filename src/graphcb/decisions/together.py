@@ -46,6 +46,7 @@ from graphcb.graphs import FeedbackGraph
 from graphcb.problems import Problem
 from graphcb.rounds import Agent
 
+FORESEEN = 64  # rounds of a batch, together
 WAITING = "waiting"  # the source of a default
 
 
@@ -248,9 +249,13 @@ class Together:
     def make_rounds(self, rounds: Iterable[NewRound]) -> list[Decided]:
         """`decide_rounds`, for those who put the answers into another form."""
         whole = [NewRound(self._encoded(context), *rest) for context, *rest in rounds]
-        self.foresee(whole)
+        made: list[Decided] = []
         with self.all_or_none():
-            return [self.make(*one) for one in whole]
+            for begin in range(0, len(whole), FORESEEN):
+                part = whole[begin : begin + FORESEEN]
+                self.foresee(part)
+                made += [self.make(*one) for one in part]
+        return made
 
     def foresee(self, rounds: Sequence[NewRound]) -> None:
         """Let the agent prepare for rounds with the problem's actions: together it takes less time.

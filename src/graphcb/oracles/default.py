@@ -15,6 +15,8 @@ from graphcb.oracles.protocol import Forecast
 from graphcb.oracles.rows import Columns, Floats, as_columns, as_seen, every_index
 from graphcb.oracles.watched_losses import WatchedLosses
 
+FORESEEN = 64_000  # contexts times actions, 10 MB while they are worked out
+
 
 class DefaultOracle:
     """Predicts losses from any context without a setting; agents without an oracle make one.
@@ -87,9 +89,10 @@ class DefaultOracle:
     def foresee(self, contexts: Sequence[Any]) -> None:
         """Work out the forecasts of all actions in these contexts, which are about to be asked for.
 
-        Together they cost less. They are the same, and are forgotten with the next update.
+        Together they cost less. They are the same, and are forgotten with the next update. Of many
+        contexts and actions, only the first contexts have room.
         """
-        blend = self.blend
+        blend, contexts = self.blend, contexts[: FORESEEN // self.n_actions]
         if blend is not None and len(contexts) > 1:
             rows = [blend.read(context) for context in contexts]
             self._foreseen.keep(contexts, blend.forecast_each(rows, every_index(self.n_actions)))
