@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphcb import load, save
+from graphcb.contexts import watched_features
 from graphcb.contexts.watched_features import (
     AT_ONCE,
     FIRST,
@@ -98,6 +99,16 @@ def test_bets_that_are_settled_together_come_to_the_same_bits():
     assert together.known.tobytes() == asked.known.tobytes()
     again = forks[-1].after(contexts[-1])  # an earlier one, whose bets were open too
     assert again.kept.tobytes() == together.kept.tobytes()
+
+
+def test_each_bet_has_the_number_of_its_decision(monkeypatch):
+    made = []
+    monkeypatch.setattr(watched_features, "_bet", lambda *given: made.append(given[-2:]))
+    watched = _watched(({"x": float(n)} for n in range(AT_ONCE + 3)), ("x",))
+    assert watched.known.shape == (1, WIDTH)
+    assert made == [(1, AT_ONCE), (AT_ONCE + 1, 3)]
+    assert watched.after({"x": 0.0}).kept.shape == watched.kept.shape
+    assert made[2:] == [(AT_ONCE + 4, 1)]
 
 
 def test_one_that_is_asked_for_the_next_stays_as_it_is():

@@ -10,7 +10,7 @@ import pytest
 
 import graphcb
 from graphcb import DecisionLog, Policy, graphs
-from graphcb.decisions import LogError, replay
+from graphcb.decisions import LogError, replay, tables
 
 GRAPH = graphs.full_information(2)
 
@@ -141,3 +141,19 @@ def test_a_child_opens_the_log_anew_once_the_parent_has_closed_it(new_log):
     assert in_child(continue_it) == 0
     with DecisionLog(location) as log:
         assert log.n_events == 2
+
+
+def test_a_child_draws_tokens_of_its_own():
+    tables.new_token()
+    assert tables._tokens  # drawn ahead
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writes, tables.new_token().encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    theirs = os.read(reads, 16).decode()
+    os.close(reads)
+    os.close(writes)
+    assert len(theirs) == 16
+    assert theirs not in [tables.new_token() for _ in range(tables.DRAWN_AT_ONCE)]

@@ -16,6 +16,7 @@ from graphcb.decisions import replay, verify
 from graphcb.saving import to_bytes
 from graphcb.service.admission import RequestLimits
 from graphcb.service.app import Service
+from graphcb.service.desk import Desk
 from graphcb.service.refused_connections import REFUSED
 from graphcb.service.routes import EXPLAINING
 
@@ -45,6 +46,19 @@ def test_a_decision_and_its_feedback(start):
     assert logged["context"] == context(1)
     assert logged["feedback"] == {made["action"]: 5.0}
     assert logged["probabilities"] == made["probabilities"]
+
+
+def test_the_desk_is_told_what_a_request_decides(start, monkeypatch):
+    told, ask = [], Desk.ask
+
+    def asked(self, job, **given):
+        told.append(given.get("decides"))
+        return ask(self, job, **given)
+
+    monkeypatch.setattr(Desk, "ask", asked)
+    service = start()
+    assert service.call("POST", "/v1/decisions", {"context": context(1)})[0] == 200
+    assert [one.context.value for one in told if one is not None] == [context(1)]
 
 
 def test_why_a_decision_was_made(start, monkeypatch):

@@ -12,7 +12,9 @@ pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
 
 from graphcb import Policy, Problem
 from graphcb.decisions import LogError, replay
+from graphcb.decisions.decided import NewRound
 from graphcb.decisions.log import DecisionLog
+from graphcb.decisions.together import Together
 from graphcb.problems.guarded import explorer_of
 from graphcb.saving import to_bytes
 from graphcb.service import desk as desks
@@ -54,6 +56,24 @@ async def held(desk, jobs):
     busy.set()
     await first
     return await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def test_rounds_that_wait_together_are_foreseen_together(tmp_path, monkeypatch):
+    foreseen = []
+    monkeypatch.setattr(Together, "foresee", lambda self, rounds: foreseen.append(rounds))
+    rounds = [NewRound(context(n)) for n in range(3)]
+
+    async def work(desk):
+        busy = threading.Event()
+        first = desk.ask(lambda together: busy.wait(10.0), is_long=True)
+        await asyncio.sleep(0.05)
+        waiting = [desk.ask(decide(n), decides=one) for n, one in enumerate(rounds)]
+        waiting.append(desk.ask(decide(9)))
+        busy.set()
+        await asyncio.gather(first, *waiting)
+
+    with_desk(tmp_path, work)
+    assert foreseen == [rounds]
 
 
 def test_decisions_in_flight_count_until_their_feedback_comes(tmp_path):
