@@ -64,12 +64,12 @@ def _in_silence() -> Iterator[None]:
 
     The thread that manages its workers may just be handing out a run that was dropped.
     """
-    hook = threading.excepthook
+    reports = threading.excepthook
 
     def hear(raised: Any) -> None:
         name = "" if raised.thread is None else raised.thread.name
         if (name, raised.exc_type) != ("ExecutorManagerThread", KeyError):
-            hook(raised)
+            reports(raised)
 
     threading.excepthook = hear
     try:
@@ -77,7 +77,7 @@ def _in_silence() -> Iterator[None]:
             warnings.filterwarnings("ignore", ".*still being processed by the workers")
             yield
     finally:
-        threading.excepthook = hook
+        threading.excepthook = reports
 
 
 def _on_ray(play: Callable[..., Any], settings: Sequence[Any], n_jobs: int) -> Iterator[Any]:
